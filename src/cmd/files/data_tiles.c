@@ -240,15 +240,6 @@ static void measure_grey(const struct mf_dataset_wish *wish, const void *x, floa
     real[1] = (float)sqrt(squares / (double)n);
 }
 
-static int measure_phases(const struct cutting *c, void *x, float *real)
-{
-    struct mf_micro micro = {.ndim = 2, .phases = c->wish.phases, .spacing = {1, 1, 1}, .phase = x};
-
-    micro.slab = mf_slab_of(&c->properties.self, c->wish.dims, 0);
-    for (int p = 0; p < micro.phases; ++p) micro.label[p] = p;
-    return mf_properties_measure(&c->properties, &micro, 0, real);
-}
-
 static int make(void *context, size_t id, struct mf_sample *sample)
 {
     struct cutting *c = context;
@@ -256,7 +247,7 @@ static int make(void *context, size_t id, struct mf_sample *sample)
 
     MF_TRY(mf_tiles_take(c->tiles, id, sample->x, &image));
     sample->label = c->class_of[image];
-    if (c->wish.phases) return measure_phases(c, sample->x, sample->real);
+    if (c->wish.phases) return mf_properties_of(&c->properties, c->wish.dims, sample->x, sample->real);
     measure_grey(&c->wish, sample->x, sample->real);
     return MF_OK;
 }

@@ -133,3 +133,12 @@ int mf_properties_measure(const struct mf_properties *p, struct mf_micro *micro,
     mf_json_free(json);
     return MF_OK;
 }
+
+int mf_properties_of(const struct mf_properties *p, const size_t dims[3], uint8_t *phase, float *real)
+{
+    struct mf_micro micro = {.ndim = p->ndim, .phases = p->phases, .spacing = {1, 1, 1}, .phase = phase};
+
+    micro.slab = mf_slab_of(&p->self, dims, 0);
+    for (int k = 0; k < micro.phases; ++k) micro.label[k] = k;
+    return mf_properties_measure(p, &micro, 0, real);
+}

@@ -33,4 +33,7 @@ void mf_properties_end(struct mf_properties *properties);
  * voxel and per pair of voxels. Local; MF_MEMORY. */
 int mf_properties_measure(const struct mf_properties *properties, struct mf_micro *micro, double length, float *real);
 
+/** The same of phases @p phase [nz][ny][nx], @p dims {nz, ny, nx}, without a length. */
+int mf_properties_of(const struct mf_properties *properties, const size_t dims[3], uint8_t *phase, float *real);
+
 #endif

@@ -1,0 +1,114 @@
+"""train unet and generate: a network learns to remove noise, and makes sets that are the same on any number of ranks, after kills and when they
+become longer. usage: generate.py MESOFORGE MPIEXEC"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import runs
+from runs import check, finish, optional
+
+program, mpiexec = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:3])
+os.chdir(tempfile.mkdtemp())
+h5py, numpy = optional("h5py"), optional("numpy")
+if not h5py or not numpy:
+    sys.exit(77)
+TRAIN = ["train", "unet", "--data", "set.h5", "--arch", "unet:width=8,depth=2,blocks=1,attention=4,patch=2", "--effective-batch", "16", "--no-plots"]
+
+
+def run(*words, **more):
+    return runs.run(program, *words, mpiexec=mpiexec, **more)
+
+
+def made(*words, **more):
+    done = run(*words, **more)
+    check(done.status == 0, f"{words}: {done}")
+    return done
+
+
+def arrays(path, first=0, count=None):
+    """Arrays with one row for each sample, by name."""
+    found = {}
+    with h5py.File(path) as file:
+        n = file["samples/x"].shape[0]
+        file.visititems(lambda name, one: found.update({name: one[first:first + (count or n)]})
+                        if isinstance(one, h5py.Dataset) and one.shape[:1] == (n,) else None)
+    found.pop("index/split", None)  # the split of a shorter set follows other numbers
+    return found
+
+
+def same(a, b, what):
+    check(a.keys() == b.keys() and all(numpy.array_equal(a[k], b[k]) for k in a), f"{what}: arrays differ")
+
+
+def generate(output, *words, ranks=1, **more):
+    return made("generate", "--model", "run/model.safetensors", "--steps", "3", "--output", output, *words, ranks=ranks, **more)
+
+
+def trains():
+    """Any number of ranks learns the same, and what was learnt is less than all noise."""
+    made("synth", "--num-samples", "60", "--kinds", "gaussian,grains", "--size", "16", "16", "--seed", "3", "--output", "set.h5")
+    made(*TRAIN, "--epochs", "12", "--learning-rate", "0.01", "--augment", "shift,flip,turn", "--results-dir", "run")
+    results = json.loads(made("info", "--json", "run/model.safetensors").out)["model"]["results"]
+    check(0.05 < results["validation"]["explained"] < 0.9, f"validation: {results['validation']}")
+    losses = []
+    for ranks in (1, 3):
+        made(*TRAIN, "--max-steps", "4", "--deterministic", "--slots", "4", "--results-dir", f"on{ranks}", ranks=ranks)
+        losses.append(open(f"on{ranks}/model.safetensors", "rb").read())
+    check(losses[0] == losses[1], "trained on 1 and 3 ranks, the files differ")
+    text = made("eval", "run/model.safetensors", "--data", "set.h5", "--split", "validation").out
+    check(f"explained {100 * results['validation']['explained']:.2f} %" in text, f"eval: {text}")
+
+
+def is_exact():
+    generate("one.h5", "--num-samples", "37")
+    whole = arrays("one.h5")
+    check(0.05 < whole["samples/x"].mean() < 0.95 and len(numpy.unique(whole["samples/x"].reshape(37, -1), axis=0)) == 37, "samples are alike")
+    for ranks in (2, 3, 4):
+        generate("more.h5", "--num-samples", "37", ranks=ranks)
+        same(whole, arrays("more.h5"), f"{ranks} ranks")
+        os.remove("more.h5")
+    generate("part.h5", "--num-samples", "11", "--first", "13", "--threads", "2")
+    same(arrays("one.h5", 13, 11), arrays("part.h5"), "samples 13 to 23 alone")
+    generate("other.h5", "--num-samples", "37", "--seed", "8")
+    check(not numpy.array_equal(whole["samples/x"], arrays("other.h5")["samples/x"]), "another seed makes the same samples")
+
+
+def goes_on():
+    """Killed and started again, and made longer: the samples of one run."""
+    command = [program, "generate", "--model", "run/model.safetensors", "--steps", "3", "--num-samples", "400", "--output", "cut.h5"]
+    for _ in range(3):
+        job = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.4)
+        job.send_signal(signal.SIGKILL)
+        job.wait()
+    generate("cut.h5", "--num-samples", "400", ranks=2)
+    generate("whole.h5", "--num-samples", "400")
+    same(arrays("whole.h5"), arrays("cut.h5"), "killed three times")
+    same(arrays("one.h5"), arrays("cut.h5", 0, 37), "the first samples")
+    generate("one.h5", "--num-samples", "60")
+    same(arrays("cut.h5", 0, 60), arrays("one.h5"), "made longer")
+    done = run("generate", "--model", "run/model.safetensors", "--steps", "4", "--num-samples", "80", "--output", "one.h5")
+    check(done.status == 2 and "--steps" in done.err, f"other steps: {done}")
+
+
+def obeys():
+    generate("set2.h5", "--num-samples", "12", "--samples-per-class", "3", "--condition", "volume_fraction=0.25")
+    with h5py.File("set2.h5") as file:
+        names = [str(name) for name in file["samples/properties"].attrs["names"]]
+        label, real = file["samples/label"][()], file["samples/properties"][()]
+    check(list(label) == [0, 0, 0, 1, 1, 1] * 2, f"classes: {label}")
+    check(numpy.all(real[:, names.index("wanted_volume_fraction")] == numpy.float32(0.25)), "wanted_volume_fraction")
+    fraction = arrays("set2.h5")["samples/x"].reshape(12, -1).mean(1)
+    check(numpy.allclose(fraction, real[:, names.index("volume_fraction")], atol=1e-6), "volume_fraction is not what was made")
+    made("train", "classify", "--data", "set2.h5", "--max-steps", "2", "--no-plots", "--results-dir", "classes")
+
+
+trains()
+is_exact()
+goes_on()
+obeys()
+finish("generate")

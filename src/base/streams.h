@@ -26,8 +26,8 @@ enum mf_stream {
     MF_STREAM_CRACK = 0x53590050,      /* + 3 axes: bends of cracks, by piece */
     MF_STREAM_SET = 0x53590060,        /* + 9: what the samples of a dataset are, by sample */
     MF_STREAM_NORMAL = 0x4e4f0000,     /* + nodes: normal numbers of networks that denoise, by sample and place */
-    MF_STREAM_LEVEL = 0x4e4f1000, /* + 3: of training samples that lose noise: its level; if the condition is dropped;
-                                     how the sample is moved; by number of the sample */
+    MF_STREAM_LEVEL = 0x4e4f1000,      /* + 3: level of the noise of a sample, if its
+      condition is dropped, how it is moved; by number */
     MF_STREAM_MADE = 0x4e4f1010,  /* + 2: noise that made samples begin with, by sample and place; their conditions */
     MF_STREAM_ORDER = 0x44530000, /* order of samples, by epoch */
     MF_STREAM_SPLIT = 0x44530010  /* splits of a set that may become longer, by block of samples */

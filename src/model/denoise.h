@@ -1,6 +1,6 @@
-/* What a network that removes noise knows beside its weights: how samples are scaled and noise is weighed, and the
- * conditions under which a sample can be made. A network F sees c_in x for a noisy sample x = x0 + sigma z, and
- * c_skip x + c_out F is what it takes for x0.
+/* Facts of a network that removes noise. They are the scale of samples, factors of noise, and conditions of
+ * samples that are made. Let x = x0 + sigma z be a sample with noise. The network F sees c_in x, and
+ * c_skip x + c_out F is its estimate of x0.
  * Source: T. Karras et al., "Elucidating the design space of diffusion-based generative models", arXiv:2206.00364,
  * 2022, table 1. All functions are local. */
 #ifndef MF_MODEL_DENOISE_H
@@ -45,29 +45,29 @@ void mf_denoise_close(struct mf_denoise *denoise);
 /** A copy; the caller closes it. */
 struct mf_denoise mf_denoise_copy(const struct mf_denoise *denoise);
 
-/** Numbers of a condition as a network reads it: one of each class; then for each column its value in units of the
- * train split, and 1. All are 0 where there is no condition. */
+/** Numbers of a condition as a network reads it. Each class has one. Each column has its value in units of the
+ * train split, and 1. All are 0 without a condition. */
 size_t mf_denoise_width(const struct mf_denoise *denoise);
 
 /** Writes a condition @p to [width]. @p label: -1: no class. @p value [columns]: NULL: no values; NAN: not this one. */
 void mf_denoise_condition(const struct mf_denoise *denoise, int32_t label, const float *value, float *to);
 
-/** Draws the condition of made sample number @p i from those of the train split: value [columns], NAN where none is
- * known. @p label: the wanted class, from whose samples it comes if there are any; -1: any. Returns the class; -1:
- * none.
+/** Draws the condition of made sample number @p i from those of the train split. A value [columns] that is not known
+ * is NAN. @p label: the wanted class; -1: any. If the split has samples of it, the condition is of one of them.
+ * Returns the class; -1: none.
  */
 int32_t mf_denoise_draw(const struct mf_denoise *denoise, uint64_t seed, uint64_t i, int32_t label, float *value);
 
-/** The object of a model's card, and back: MF_INPUT names @p key as what is wrong; the caller closes in every case. */
+/** The object of a model's card, and back. MF_INPUT: @p key is wrong. The caller closes in every case. */
 struct mf_json *mf_denoise_json(const struct mf_denoise *denoise);
 int mf_denoise_read(const struct mf_json *json, struct mf_denoise *denoise, const char **key);
 
-/** Scales what a network reads [count] (struct mf_batch) to samples of deviation MF_NOISE_DATA, and back.
- * @p phases: as in struct mf_dataset. */
+/** Scales the input of a network [count] (struct mf_batch) to samples of deviation MF_NOISE_DATA. @p phases: as in
+ * struct mf_dataset. */
 void mf_denoise_scale(int phases, size_t count, const float *input, float *x);
 
-/** Makes of a scaled sample [voxels][channels of the network] phases, one byte each: the sign, or the largest channel.
- * Of an image: values (x / MF_NOISE_DATA) deviation + mean [voxels][channels]. */
+/** The way back, from a scaled sample [voxels][channels of the network]. Phases have one byte each: the sign, or the
+ * largest channel. Values of an image are (x / MF_NOISE_DATA) deviation + mean [voxels][channels]. */
 void mf_denoise_phases(int phases, size_t voxels, const float *x, uint8_t *to);
 void mf_denoise_values(size_t voxels, size_t channels, const double *mean, const double *deviation, const float *x,
                        float *to);

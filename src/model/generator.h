@@ -18,7 +18,7 @@ void mf_generator_close(struct mf_generator *generator);
 
 const struct mf_model_card *mf_generator_says(const struct mf_generator *generator);
 
-/** What is wanted of samples. */
+/** A request for samples. */
 struct mf_generator_wish {
     struct mf_sampling sampling;
     size_t per_class; /* sample i has class i / per_class, modulo the classes; 0: classes of the train split */
@@ -26,14 +26,13 @@ struct mf_generator_wish {
     float *value;     /* [columns] of all; NAN: values of the train split. NULL: all are NAN */
 };
 
-/** The condition of sample @p i: *label (-1: none) and value [columns]. What is not wanted comes from the train split,
- * by seed and number: a sample of the wanted class, if there is one. */
+/** The condition of sample @p i: *label (-1: none) and value [columns]. Other facts come from the
+ * train split, by seed and number. If a class is wanted, they are of a sample of it. */
 void mf_generator_condition(const struct mf_generator *generator, const struct mf_generator_wish *wish, uint64_t i,
                             int32_t *label, float *value);
 
-/** Makes all samples of pass number @p number: @p x [pass][voxels] phases, one byte each, or values of an image
- * [pass][voxels][channels], float. @p label [pass], @p value [pass][columns]: their conditions. Refuses with
- * MF_NUMERIC. */
+/** Makes all samples of a pass. Phases have one byte, @p x [pass][voxels]. Values are float, [pass][voxels][channels].
+ * Their conditions are @p label [pass] and @p value [pass][columns]. Refuses with MF_NUMERIC. */
 int mf_generator_make(struct mf_generator *generator, const struct mf_generator_wish *wish, uint64_t number, void *x,
                       int32_t *label, float *value);
 

@@ -1,5 +1,5 @@
-/* Makes samples of noise, by a network that removes noise. A sample follows from the seed and its number alone, as far
- * as the network does not depend on what else is in its batch. All functions are local.
+/* Makes samples of noise, by a network that removes noise. A sample follows from the seed and its
+ * number, if the network treats the samples of a batch alike. All functions are local.
  * Source: T. Karras et al., arXiv:2206.00364, 2022: noise levels equation 5 with rho 7; steps algorithm 1, the second
  * order of Heun without added noise. */
 #ifndef MF_MODEL_SAMPLER_H
@@ -23,8 +23,8 @@ struct mf_sampling {
 /** The noise levels of so many steps, falling: @p sigma [steps + 1], of which the last is 0. */
 void mf_sample_levels(size_t steps, double *sigma);
 
-/** Makes @p n samples from number @p first on: @p x [n][count]; deviation MF_NOISE_DATA. @p room [3][n][count]: memory
- * for it. Refuses as @p by does. */
+/** Makes @p n samples from number @p first on. @p x [n][count] has deviation
+ * MF_NOISE_DATA. The memory @p room [3][n][count] is the caller's. Refuses as @p by does. */
 int mf_sample(const struct mf_denoiser *by, const struct mf_sampling *how, uint64_t first, size_t n, float *x,
               float *room);
 

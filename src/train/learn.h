@@ -44,7 +44,7 @@ struct mf_task {
     void *own;     /* facts of the kind */
 };
 
-/** Samples whose inputs are filled. What is drawn at random for sample number r follows from seed and first + r. */
+/** Samples whose inputs are filled. Random numbers of sample r follow from seed and first + r. */
 struct mf_fill {
     const struct mf_dataset *set;
     const struct mf_batch *batch;
@@ -93,8 +93,8 @@ struct mf_learn {
 
     /* -- network -- */
 
-    /** All values that the host fills; the first one is what a model reads. @p dims: {nz, ny, nx, channels} of a
-     * sample; @p args: of the architecture. Returns how many, at most MF_LEARN_INPUTS. */
+    /** All values that the host fills. The first one is what a model reads. A sample has @p dims {nz, ny, nx,
+     * channels}, the network @p args. Returns how many, at most MF_LEARN_INPUTS. */
     size_t (*inputs)(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
                      struct mf_learn_input input[]);
     /** Builds the outputs of all heads. NULL: @p arch reads the first input, and its last axis has one head behind the

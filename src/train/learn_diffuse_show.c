@@ -1,4 +1,4 @@
-/* See learn_show.h: networks that remove noise. What they make is shown by those who make it. */
+/* See learn_show.h: networks that remove noise. The samples that they make are shown elsewhere. */
 #include "src/train/learn_diffuse.h"
 
 static double explained(const struct mf_scored *of) { return 1 - of->scores->loss; }

@@ -1,5 +1,5 @@
-/* See made.h. The list of the evaluation computes c_in x + c z for a sample x, and the network of it: with factor c = 0
- * that is the network of a sample that has noise already. */
+/* See made.h. The list of the evaluation gives the network c_in x + c z of a sample x. With c = 0 the sample may have
+ * noise already. */
 #include "src/train/made.h"
 
 #include <math.h>

@@ -64,7 +64,7 @@ static void set_rows(const struct mf_scorer *m)
     for (size_t h = 0; h < m->network->heads; ++h) mf_walk_numbers(m->walk)[MF_NUMBER_ROWS + h] = 1;
 }
 
-/* What scores draw at random does not depend on how long a network has learnt. */
+/* Random numbers of scores do not depend on the step of the training. */
 static void forget_step(const struct mf_scorer *m, double kept[MF_NUMBERS])
 {
     double *number = mf_walk_numbers(m->walk);

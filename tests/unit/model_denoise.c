@@ -107,8 +107,8 @@ static int remove_noise(void *context, size_t n, double sigma, const float *x, f
     return MF_OK;
 }
 
-/* The ordinary differential equation has the solution x = mean + (x_0 - mean) sqrt(deviation^2 + sigma^2) / .., by
- * which noise of level 80 becomes the sample. */
+/* The differential equation of the noise levels has a known solution. It scales x - mean by
+ * sqrt(deviation^2 + sigma^2). */
 static void sampler(void)
 {
     const struct mf_denoiser by = {NULL, COUNT, remove_noise};

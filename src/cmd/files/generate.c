@@ -86,7 +86,7 @@ static int check(const struct mf_session *session, void *options)
     return in_range("samples-per-class", o->per_class, 0, SAMPLES_MOST);
 }
 
-/* What can be said of a sample of the model; heap. */
+/* The conditions that the model knows; heap. */
 static char *conditions_text(const struct mf_denoise *d)
 {
     char *text = NULL;
@@ -430,7 +430,8 @@ const struct mf_cmd mf_cmd_generate = {
         "threads and interruptions. A run that was stopped goes on when it is started again, also on another number of "
         "ranks, and so does a finished one with a larger --num-samples.\n"
         "\n"
-        "  mesoforge generate --model run/model.safetensors --num-samples 1000 --output made.h5\n"
+        "  mesoforge generate --model run/model.safetensors \\\n"
+        "      --num-samples 1000 --output made.h5\n"
         "  mpirun -n 3 mesoforge generate --model run/model.safetensors \\\n"
         "      --num-samples 1000 --condition volume_fraction=0.3 --output thirty.h5\n",
     .tables = tables,

@@ -83,6 +83,17 @@ static struct mf_scored scored_of(const struct job *job)
 
 static const struct mf_learn_show *show_of(const struct job *job) { return job->task.learn->show; }
 
+/* A model that makes samples has no prediction of one. */
+static int check_answers(const struct job *job)
+{
+    const int plots = job->o->plot && !show_of(job)->draw,
+              writes = job->session->common->output && !show_of(job)->table;
+
+    if (!plots && !writes) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s: a model of train %s predicts nothing of a sample; leave it out",
+                   plots ? "plot" : "output", job->task.learn->name);
+}
+
 /* Without a label there is nothing to draw. */
 static int check_plot(const struct job *job)
 {
@@ -176,6 +187,7 @@ static int evaluate(struct job *job)
     MF_TRY(mf_agree(s->comm, mf_model_card_open(job->model, &job->card)));
     MF_TRY(mf_safetensors_same(s->comm, job->card.file));
     MF_TRY(mf_agree(s->comm, mf_task_load(&job->card, &job->task)));
+    MF_TRY(mf_agree(s->comm, check_answers(job)));
     MF_TRY(mf_dataset_open(s->comm, job->o->data, &job->set));
     MF_TRY(mf_agree(s->comm, choose(job)));
     MF_TRY(mf_agree(s->comm, mf_task_fit(&job->task, &job->card, job->set)));
@@ -223,16 +235,18 @@ const struct mf_cmd mf_cmd_eval = {
     .name = "eval",
     .summary = "measure how well a trained model does on a dataset",
     .synopsis = "MODEL.safetensors --data FILE.h5 [--split test] [--output predictions.csv] [--plot FILE.png]",
-    .text = "Scores a model of train classify or train regress on samples of a dataset: the accuracy, and recall and "
-            "precision of every class; or R2 and the mean absolute error of every column. The dataset must have the "
-            "extents and the columns that the model was trained with. Classes are found by their names, in any order; "
-            "samples of a class that the model does not know count as if they had no label, and a line says so. "
-            "--output writes what is predicted "
-            "for every sample, --plot draws it. The figures do not depend on the number of ranks.\n"
-            "\n"
-            "  mesoforge eval run/model.safetensors --data micro.h5\n"
-            "  mpirun -n 2 mesoforge eval run/model.safetensors --data micro.h5 \\\n"
-            "      --split all --output predictions.csv --plot confusion.png\n",
+    .text =
+        "Scores a trained model on samples of a dataset: the accuracy, and recall and "
+        "precision of every class; or R2 and the mean absolute error of every column; or the share of the noise that a "
+        "model of train unet knows. The dataset must have the "
+        "extents and the columns that the model was trained with. Classes are found by their names, in any order; "
+        "samples of a class that the model does not know count as if they had no label, and a line says so. "
+        "--output writes what is predicted "
+        "for every sample, --plot draws it. The figures do not depend on the number of ranks.\n"
+        "\n"
+        "  mesoforge eval run/model.safetensors --data micro.h5\n"
+        "  mpirun -n 2 mesoforge eval run/model.safetensors --data micro.h5 \\\n"
+        "      --split all --output predictions.csv --plot confusion.png\n",
     .tables = tables,
     .size = sizeof(struct eval),
     .positional_max = 1,

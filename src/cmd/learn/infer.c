@@ -17,6 +17,7 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/refused.h"
 #include "src/model/model.h"
+#include "src/train/learn_show.h"
 #include "src/train/saved.h"
 
 static const struct mf_opt rows[] = {
@@ -53,6 +54,10 @@ static int check_kind(const struct job *job, const struct mf_learn *learn)
     const char *name = job->task.learn->name;
 
     if (job->task.learn == learn) return MF_OK;
+    if (!job->task.learn->show->line)
+        return mf_fail(MF_USAGE,
+                       "'%s' is a model of train %s, which predicts nothing; try: mesoforge generate --model %s",
+                       job->model, name, job->model);
     return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", job->model, name, name);
 }
 

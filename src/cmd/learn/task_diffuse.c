@@ -219,10 +219,12 @@ const struct mf_cmd mf_cmd_train_unet = {
     .summary = "train a network that makes images of microstructures",
     .synopsis = "--data FILE.h5 [--condition COLUMN ...] [--arch unet] [--results-dir DIR] [OPTION VALUE ...]",
     .text = "The network learns to remove noise from samples. mesoforge generate then makes new samples of noise, by "
-            "its model.\n\n" MF_TRAIN_TEXT
-            "  mesoforge synth --num-samples 6000 --kinds gaussian --size 32 32 --output blobs.h5\n"
-            "  mesoforge train unet --data blobs.h5 --augment shift,flip,turn --results-dir run\n"
-            "  mesoforge generate --model run/model.safetensors --num-samples 1000 --output made.h5\n",
+            "its model.\n\n" MF_TRAIN_TEXT "  mesoforge synth --num-samples 6000 --kinds gaussian --size 32 32 \\\n"
+            "      --output blobs.h5\n"
+            "  mesoforge train unet --data blobs.h5 --augment shift,flip,turn \\\n"
+            "      --results-dir run\n"
+            "  mesoforge generate --model run/model.safetensors \\\n"
+            "      --num-samples 1000 --output made.h5\n",
     .tables = tables,
     .size = sizeof(struct mf_train_cmd),
     .adopt = mf_train_adopt,

@@ -8,6 +8,9 @@
 #include "kernels/slices/shifts.h"
 #include "src/base/err.h"
 
+/* Error of a sum by transforms, relative to the values and to the sum. */
+#define NEARLY 1e-2
+
 struct mf_set_copies {
     struct mf_arena *arena;
     size_t dims[3], voxels, channels, queries;
@@ -16,6 +19,7 @@ struct mf_set_copies {
     struct mf_shift *found;      /* [queries] */
     struct mf_set_nearest *near; /* [queries] */
     float *x;                    /* [voxels][channels] */
+    float *query;                /* values: [queries][voxels][channels], for exact sums; phases: NULL */
 };
 
 static int take(struct mf_queue *queue, struct mf_set_copies *c)
@@ -23,7 +27,9 @@ static int take(struct mf_queue *queue, struct mf_set_copies *c)
     c->found = mf_arena_zeros(c->arena, c->queries, sizeof *c->found, "copies");
     c->near = mf_arena_zeros(c->arena, c->queries, sizeof *c->near, "copies");
     c->x = mf_arena_take(c->arena, c->voxels * c->channels * sizeof *c->x, "copies");
-    if (!c->found || !c->near || !c->x) return MF_MEMORY;
+    if (!c->phases)
+        c->query = mf_arena_zeros(c->arena, c->queries * c->voxels * c->channels, sizeof *c->query, "copies");
+    if (!c->found || !c->near || !c->x || !(c->query || c->phases)) return MF_MEMORY;
     for (size_t k = 0; k < c->queries; ++k) c->near[k] = (struct mf_set_nearest){.off = INFINITY, .id = UINT32_MAX};
     return mf_shifts_open(queue, c->dims, c->channels, c->queries, &c->shifts);
 }
@@ -53,6 +59,7 @@ void mf_set_copies_end(struct mf_set_copies *c)
 {
     if (!c) return;
     mf_shifts_close(c->shifts);
+    mf_arena_give(c->arena, c->query);
     mf_arena_give(c->arena, c->x);
     mf_arena_give(c->arena, c->near);
     mf_arena_give(c->arena, c->found);
@@ -71,6 +78,26 @@ static const float *centred(struct mf_set_copies *c, const float *x)
 void mf_set_copies_query(struct mf_set_copies *c, size_t k, const float *x)
 {
     mf_shifts_query(c->shifts, k, centred(c, x));
+    if (c->query) memcpy(c->query + k * c->voxels * c->channels, x, c->voxels * c->channels * sizeof *x);
+}
+
+/* Sum of squares of query(v + at) - x(v). The sum of a transform loses digits where both are nearly equal. */
+static double exact(const struct mf_set_copies *c, size_t k, const float *x, const size_t at[3])
+{
+    const size_t *n = c->dims, row = n[2] * c->channels;
+    const float *query = c->query + k * c->voxels * c->channels;
+    double sum = 0;
+
+    for (size_t i = 0; i < n[0] * n[1]; ++i) {
+        const float *from = query + ((i / n[1] + at[0]) % n[0] * n[1] + (i % n[1] + at[1]) % n[1]) * row;
+
+        for (size_t j = 0; j < row; ++j) {
+            const double off = (double)from[(j + at[2] * c->channels) % row] - (double)x[i * row + j];
+
+            sum += off * off;
+        }
+    }
+    return sum;
 }
 
 /* A pixel of another phase counts once in one channel, or in two channels of several. */
@@ -93,9 +120,11 @@ void mf_set_copies_against(struct mf_set_copies *c, uint32_t id, const float *x)
     mf_shifts_near(c->shifts, centred(c, x), c->found);
     for (size_t k = 0; k < c->queries; ++k) {
         const size_t at = c->found[k].at;
-        const struct mf_set_nearest one = {
+        struct mf_set_nearest one = {
             off_of(c, c->found[k].square), id, {at / (n[1] * n[2]), at / n[2] % n[1], at % n[2]}};
 
+        if (c->query && one.off < NEARLY * (1 + c->near[k].off) + c->near[k].off)
+            one.off = off_of(c, exact(c, k, x, one.at));
         if (is_nearer(&one, &c->near[k])) c->near[k] = one;
     }
 }

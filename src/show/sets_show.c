@@ -99,7 +99,7 @@ static void print_set(FILE *to, const struct mf_sets *s, int which)
 void mf_sets_text(FILE *to, const struct mf_sets *s)
 {
     for (int k = 0; k < MF_SETS; ++k) print_set(to, s, k);
-    fprintf(to, "distances below %zu pixels, %s\n", s->shape.lag,
+    fprintf(to, "distances below %zu pixel%s, %s\n", s->shape.lag, MF_S(s->shape.lag),
             s->shape.periodic ? "across borders" : "not across borders; --periodic goes across");
     if (!s->shape.phases)
         fprintf(to, "S2, lineal path, interfaces and percolation are not defined: there are no phases\n");

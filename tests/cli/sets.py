@@ -210,7 +210,7 @@ def copies_agree():
     split = [0] * 9 + [1] * 4 + [2]
     differ = lambda a, b: (a != b).mean()
     root = lambda a, b: np.sqrt(((a.astype(float) - b) ** 2).mean()) / real[:9].std()
-    for phases, off, tolerance in ((3, differ, 1e-9), (None, root, 2e-3)):
+    for phases, off, tolerance in ((3, differ, 1e-9), (None, root, 1e-6)):
         write("real.h5", real, phases, split=split)
         write("made.h5", made_, phases)
         got = said("real.h5", "made.h5")["copies"]

@@ -108,7 +108,8 @@ static int read_into(const struct mf_show *show, struct filling *f, size_t n, co
 static int draw_samples(const struct mf_show *show, const struct mf_sets *s, int which, struct mf_figure *f)
 {
     const size_t n = s->n[which] < GRID * GRID ? s->n[which] : GRID * GRID;
-    const struct grid g = grid_of(f, s, GRID, GRID);
+    const size_t most = s->n[0] > s->n[1] ? s->n[0] : s->n[1];
+    const struct grid g = grid_of(f, s, most < GRID * GRID ? (most + GRID - 1) / GRID : GRID, GRID);
     struct filling filling = {.grid = &g, .which = which, .step = 1};
     uint32_t id[GRID * GRID];
 

@@ -20,8 +20,8 @@ struct mf_set_copies;
 
 /**
  * Begins with room for @p queries samples of dims {nz, ny, nx}, in the form of mf_sample_convert(). Two phases are one
- * channel of 0 and 1. More phases have a channel each. Values (@p phases 0) have their channels. Memory and threads
- * come from the queue, whose device is cpu. MF_MEMORY. Local.
+ * channel of 0 and 1. More phases have a channel each. Values (@p phases 0) have their channels. The host computes on
+ * the queue's threads, whatever its back end; memory comes from queue->host. MF_MEMORY. Local.
  */
 int mf_set_copies_begin(struct mf_queue *queue, const size_t dims[3], int phases, size_t channels, size_t queries,
                         struct mf_set_copies **copies);

@@ -56,8 +56,8 @@ struct mf_set_measures;
 size_t mf_set_lag_max(int ndim, const size_t dims[3]);
 
 /**
- * Begins an empty set. Memory comes from queue->host, whose device is cpu; the queue stays the caller's. One thread
- * adds samples. Refuses with MF_USAGE a lag that the extents do not have. MF_MEMORY. Local.
+ * Begins an empty set. The host computes on one thread, whatever the queue's back end; memory comes from queue->host.
+ * Refuses with MF_USAGE a lag that the extents do not have. MF_MEMORY. Local.
  */
 int mf_set_measures_begin(const struct mf_queue *queue, const struct mf_set_shape *shape,
                           struct mf_set_measures **measures);

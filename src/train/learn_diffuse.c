@@ -41,7 +41,8 @@ static struct mf_task make(size_t channels, struct mf_denoise denoise, int phase
     struct mf_task task = mf_task_named(&mf_learn_diffuse, channels, NULL);
     struct own *own = MF_MUST(calloc(1, sizeof *own), "a task");
 
-    for (size_t c = 0; c < channels; ++c) snprintf(task.name[c], sizeof task.name[c], "channel %zu", c);
+    for (size_t c = 0; c < channels; ++c)
+        snprintf(task.name[c], sizeof task.name[c], "%s %zu", phases ? "phase" : "channel", c + (phases == 2));
     own->denoise = denoise;
     own->phases = phases;
     own->column = MF_MUST(calloc(denoise.columns + 1, sizeof *own->column), "columns");

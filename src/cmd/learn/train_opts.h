@@ -54,6 +54,7 @@ struct mf_train_cmd {
 /** A kind of task, as verbs that train know it. */
 struct mf_train_kind {
     const struct mf_learn *learn;
+    const char *arch; /* its usual network, for plan; NULL: that of the option's row */
     /** Do options of train moe mean it? NULL: they do where they mean no other. */
     int (*meant)(const struct mf_train_cmd *o);
     /** Makes the task that the options mean on @p set: MF_USAGE, MF_INPUT. mf_task_close() frees in every case. */

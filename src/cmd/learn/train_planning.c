@@ -33,8 +33,9 @@ static const struct mf_opt rows[] = {
               "machine (--explain: and the table)"),
     MF_OPT_END};
 
-static const struct mf_opt *const tables[] = {rows,           mf_classify_rows, mf_train_rows,  mf_label_rows,
-                                              mf_column_rows, mf_moe_rows,      mf_common_opts, NULL};
+static const struct mf_opt *const tables[] = {rows,          mf_classify_rows, mf_train_rows,
+                                              mf_label_rows, mf_column_rows,   mf_diffuse_rows,
+                                              mf_moe_rows,   mf_common_opts,   NULL};
 
 /* The name of a kind of task, or moe, which does any. */
 static int find_kind(const struct mf_session *s, struct plan_cmd *o)
@@ -42,12 +43,13 @@ static int find_kind(const struct mf_session *s, struct plan_cmd *o)
     const char *const *word;
     const size_t words = mf_options_positional(s->options, &word);
 
-    if (!words) return mf_fail(MF_USAGE, "no task; try: plan train classify, regress or moe");
+    if (!words) return mf_fail(MF_USAGE, "no task; try: plan train classify, regress, unet or moe");
     o->is_moe = strcmp(word[0], "moe") == 0;
     o->kind = o->is_moe ? mf_train_kind_meant(&o->moe.train) : mf_train_kind_find(word[0]);
     if (o->is_moe) return mf_moe_complete(s, &o->moe);
+    if (o->kind && o->kind->arch && !mf_options_given(s->options, "arch")) o->moe.train.arch = o->kind->arch;
     if (o->kind) return MF_OK;
-    return mf_fail(MF_USAGE, "plan train %.100s: there is only classify, regress and moe", word[0]);
+    return mf_fail(MF_USAGE, "plan train %.100s: there is only classify, regress, unet and moe", word[0]);
 }
 
 static int check(const struct mf_session *s, struct plan_cmd *o)

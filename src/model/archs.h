@@ -4,7 +4,8 @@
 
 #include "src/model/registry.h"
 
-extern const struct mf_arch mf_arch_mlp, mf_arch_cnn, mf_arch_moe, mf_arch_vit, mf_arch_unet, mf_arch_adm;
+extern const struct mf_arch mf_arch_mlp, mf_arch_cnn, mf_arch_moe, mf_arch_vit, mf_arch_unet, mf_arch_unet_periodic,
+    mf_arch_adm;
 
 /** The body of cnn: x [n][1][ny][nx][c] -> means over pixels [n][width 2^(depth - 1)]. */
 int mf_cnn_features(struct mf_build *build, int x, size_t width, long depth, double dropout);

@@ -17,8 +17,8 @@ const char *const mf_features_names[] = {"none", "cnn"};
 enum { TOP = 2 };
 static const double TEMPERATURE = 0.8;
 
-const struct mf_arch *const mf_archs[] = {&mf_arch_mlp,  &mf_arch_cnn, &mf_arch_vit, &mf_arch_moe,
-                                          &mf_arch_unet, &mf_arch_adm, NULL};
+const struct mf_arch *const mf_archs[] = {&mf_arch_mlp,  &mf_arch_cnn,           &mf_arch_vit, &mf_arch_moe,
+                                          &mf_arch_unet, &mf_arch_unet_periodic, &mf_arch_adm, NULL};
 
 const struct mf_arch *mf_arch_find(const char *word)
 {

@@ -31,6 +31,7 @@ struct part {
     size_t in, out; /* channels */
     size_t height, width;
     int is_conv;
+    int periodic;        /* its images are */
     int halves, doubles; /* the image */
     int attention;
     int joins; /* it also gets what the encoder gave */
@@ -39,6 +40,7 @@ struct part {
 struct plan {
     size_t height, width; /* of level 0 */
     size_t channels;      /* of what the next part gets */
+    int periodic;
     size_t encoders, parts;
     struct part part[MOST_PARTS];
 };
@@ -49,8 +51,11 @@ static struct part *add(struct plan *plan, const char *coder, long level, const 
 {
     struct part *p = &plan->part[plan->parts++];
 
-    *p =
-        (struct part){.in = plan->channels, .out = out, .height = plan->height >> level, .width = plan->width >> level};
+    *p = (struct part){.in = plan->channels,
+                       .out = out,
+                       .height = plan->height >> level,
+                       .width = plan->width >> level,
+                       .periodic = plan->periodic};
     snprintf(p->name, sizeof p->name, "model.%s.%zux%zu_%s", coder, p->height, p->width, name);
     plan->channels = out;
     return p;
@@ -102,11 +107,13 @@ static void add_decoder(struct plan *plan, const struct mf_arch_args *args)
     }
 }
 
-static void find_parts(const struct mf_arch_args *args, size_t height, size_t width, size_t channels, struct plan *plan)
+static void find_parts(const struct mf_arch_args *args, size_t height, size_t width, size_t channels, int periodic,
+                       struct plan *plan)
 {
     const size_t edge = (size_t)args->patch;
 
-    *plan = (struct plan){.height = height / edge, .width = width / edge, .channels = channels * edge * edge};
+    *plan = (struct plan){
+        .height = height / edge, .width = width / edge, .channels = channels * edge * edge, .periodic = periodic};
     add_encoder(plan, args);
     add_decoder(plan, args);
 }
@@ -127,7 +134,7 @@ static int fits(struct mf_arch_args args, long width)
     int fits = width > 0 && width % 2 == 0;
 
     args.width = width;
-    find_parts(&args, (size_t)1 << MOST_LEVELS, (size_t)1 << MOST_LEVELS, 1, &plan);
+    find_parts(&args, (size_t)1 << MOST_LEVELS, (size_t)1 << MOST_LEVELS, 1, 0, &plan);
     for (size_t k = 1; fits && k < plan.parts; ++k) /* the first is the convolution */
         fits = has_groups(plan.part[k].in) && has_groups(plan.part[k].out);
     return fits;
@@ -206,6 +213,12 @@ static int attention(struct mf_build *build, int x)
     return mf_build_two(build, MF_OP_ADD, "out", x, y);
 }
 
+/* 3 x 3 pixels, to an image of equal extents. */
+static int conv(struct mf_build *build, const char *name, int x, size_t channels, int periodic)
+{
+    return (periodic ? mf_build_conv_periodic : mf_build_conv)(build, name, x, channels, 3, 1, 1);
+}
+
 /* @p given: by the encoder, -1: nothing. The modulation comes before the second norm, so that both become one node. */
 static int block(struct mf_build *build, const struct part *p, int x, int given, int embedding, double dropout)
 {
@@ -216,10 +229,10 @@ static int block(struct mf_build *build, const struct part *p, int x, int given,
     if (given >= 0) x = mf_build_concat(build, "join", 2, both, 3);
     modulation = mf_build_linear(build, "affine", embedding, 2 * p->out);
     h = mf_build_one(build, MF_OP_SILU, "act0", norm(build, "norm0", x));
-    h = mf_build_conv(build, "conv0", resample(build, "resample0", h, p), p->out, 3, 1, 1);
+    h = conv(build, "conv0", resample(build, "resample0", h, p), p->out, p->periodic);
     h = mf_build_two(build, MF_OP_MODULATE, "modulate", norm(build, "norm1", h), modulation);
     h = mf_build_dropout(build, "drop", mf_build_one(build, MF_OP_SILU, "act1", h), dropout);
-    h = mf_build_conv(build, "conv1", h, p->out, 3, 1, 1);
+    h = conv(build, "conv1", h, p->out, p->periodic);
     mf_build_zero(build);
     x = resample(build, "resample", x, p);
     if (p->in != p->out) x = mf_build_conv(build, "skip", x, p->out, 1, 1, 0);
@@ -284,7 +297,7 @@ static int all_parts(struct mf_build *build, const struct plan *plan, int x, int
         const struct part *p = &plan->part[k];
 
         if (p->is_conv)
-            x = mf_build_conv(build, p->name, x, p->out, 3, 1, 1);
+            x = conv(build, p->name, x, p->out, p->periodic);
         else
             x = block(build, p, x, p->joins ? given[--left] : -1, embedding, dropout);
         if (k < plan->encoders) given[k] = x;
@@ -292,7 +305,8 @@ static int all_parts(struct mf_build *build, const struct plan *plan, int x, int
     return x;
 }
 
-static int denoise(struct mf_build *build, const struct mf_arch_denoise *in, const struct mf_arch_args *args)
+static int build_all(struct mf_build *build, const struct mf_arch_denoise *in, const struct mf_arch_args *args,
+                     int periodic)
 {
     const struct mf_shape shape = mf_build_shape(build, in->x);
     struct plan plan;
@@ -301,17 +315,27 @@ static int denoise(struct mf_build *build, const struct mf_arch_denoise *in, con
     if (build->rc != MF_OK || mf_build_volume(build, shape, "a unet", "slices of them")) return -1;
     build->rc = check(args, shape.d[2], shape.d[3]);
     if (build->rc != MF_OK) return -1;
-    find_parts(args, shape.d[2], shape.d[3], shape.d[4], &plan);
+    find_parts(args, shape.d[2], shape.d[3], shape.d[4], periodic, &plan);
     embedding = embed(build, in, WIDER * (size_t)args->width);
     mf_build_block(build, NULL, 0);
     x = patches(build, in->x, (size_t)args->patch);
     x = all_parts(build, &plan, x, embedding, args->dropout);
     mf_build_block(build, "model", -1);
     x = mf_build_one(build, MF_OP_SILU, "out_act", norm(build, "out_norm", x));
-    x = mf_build_conv(build, "out_conv", x, (size_t)(args->patch * args->patch) * shape.d[4], 3, 1, 1);
+    x = conv(build, "out_conv", x, (size_t)(args->patch * args->patch) * shape.d[4], periodic);
     mf_build_zero(build);
     mf_build_block(build, NULL, 0);
     return pixels(build, x, (size_t)args->patch, shape);
+}
+
+static int denoise(struct mf_build *build, const struct mf_arch_denoise *in, const struct mf_arch_args *args)
+{
+    return build_all(build, in, args, 0);
+}
+
+static int denoise_periodic(struct mf_build *build, const struct mf_arch_denoise *in, const struct mf_arch_args *args)
+{
+    return build_all(build, in, args, 1);
 }
 
 /* -- beside it -- */
@@ -336,7 +360,7 @@ int mf_unet_taps(const struct mf_arch_args *args, size_t height, size_t width, s
     struct mf_unet_tap *t;
 
     MF_TRY(check(args, height, width));
-    find_parts(args, height, width, 1, &plan);
+    find_parts(args, height, width, 1, 0, &plan);
     *tap = t = MF_MUST(calloc(plan.parts + 2, sizeof *t), "layers");
     for (size_t k = 0; k < plan.parts; ++k) {
         describe(&plan, k, NULL, t++);
@@ -364,6 +388,13 @@ const struct mf_arch mf_arch_unet = {.name = "unet",
                                      .standard = {.width = 24, .depth = 2, .patch = 2, .blocks = 1, .attention = 8},
                                      .rate = 0.002,
                                      .denoise = denoise};
+
+const struct mf_arch mf_arch_unet_periodic = {
+    .name = "unet-periodic",
+    .summary = "the same for periodic images: what is beyond a border is what is at the opposite one",
+    .standard = {.width = 24, .depth = 2, .patch = 2, .blocks = 1, .attention = 8},
+    .rate = 0.002,
+    .denoise = denoise_periodic};
 
 /* -- the network of published weights -- */
 

@@ -288,6 +288,49 @@ static void finds_nothing(const struct device *d)
     close_model(&m);
 }
 
+/* Rows [n][height][width c] of images, each moved around by @p by rows and columns. */
+static void move(const struct unet_case *c, size_t by, const float *from, float *to)
+{
+    for (size_t k = 0; k < c->n; ++k, from += c->dims[0] * c->dims[1] * c->dims[2])
+        for (size_t y = 0; y < c->dims[0]; ++y)
+            for (size_t x = 0; x < c->dims[1]; ++x, to += c->dims[2])
+                memcpy(to, from + ((y + by) % c->dims[0] * c->dims[1] + (x + by) % c->dims[1]) * c->dims[2],
+                       c->dims[2] * sizeof *to);
+}
+
+/* A periodic network of a moved image gives the moved output; another one does not. */
+static void is_periodic(const struct device *d, const char *word, int periodic)
+{
+    const struct unet_case c = {"moved", word, 2, {16, 24, 2}, 0};
+    struct model m = list_of(d, &c);
+    float *x, *y, *want, *moved, off = 0;
+    size_t n;
+
+    open_walk(&m, &(struct choice){1, 0, MF_RECOMPUTE_NONE, MF_WALK_PLANNED});
+    for (size_t v = 0; v < m.net->values; ++v)
+        if (mf_value_is_weight(&m.net->value[v])) put_weight(&m, (int)v);
+    feed(&m);
+    x = get(&m, m.x);
+    n = count_of(&m, m.y);
+    moved = MF_MUST(calloc(n, sizeof *moved), "numbers");
+    want = MF_MUST(calloc(n, sizeof *want), "numbers");
+    mf_walk_run(m.walk, m.list);
+    y = get(&m, m.y);
+    move(&c, 4, y, want);
+    move(&c, 4, x, moved);
+    free(y);
+    put(&m, m.x, moved);
+    mf_walk_run(m.walk, m.list);
+    y = get(&m, m.y);
+    for (size_t i = 0; i < n; ++i) off = fmaxf(off, fabsf(y[i] - want[i]));
+    CHECK_SAYS((off < 1e-4F) == periodic, "%s: off by %g", word, (double)off);
+    free(x);
+    free(y);
+    free(want);
+    free(moved);
+    close_model(&m);
+}
+
 /* -- parameters -- */
 
 /* @p hashes: the sum over their names with extents. No memory is taken for weights. */
@@ -426,6 +469,8 @@ int main(int argc, char **argv)
             if (choices[i].mode == MF_WALK_PLANNED || !d.be->host_mem)
                 like_pytorch(&d, argv[1], &cases[k], &choices[i]);
     finds_nothing(&d);
+    is_periodic(&d, "unet-periodic:width=8", 1);
+    is_periodic(&d, "unet:width=8", 0);
     mf_comm_self(&self);
     scratch_open(&self);
     loads_filters(&d);

@@ -208,8 +208,9 @@ const struct mf_opt mf_diffuse_rows[] = {
     MF_OPT_END};
 
 static const struct mf_opt rows[] = {
-    MF_TRAIN_OWN_ROWS("results/unet", "unet", "unet or adm-imagenet64, also with its sizes, as unet:width=32,depth=3",
-                      NULL, NULL),
+    MF_TRAIN_OWN_ROWS("results/unet", "unet",
+                      "unet, unet-periodic or adm-imagenet64, also with its sizes, as unet:width=32,depth=3", NULL,
+                      NULL),
     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows,           mf_train_rows, mf_diffuse_rows, mf_log_view_rows,
                                               mf_common_opts, NULL};

@@ -46,6 +46,7 @@ static char *network_of(const struct mf_arch *m, const struct mf_arch_args *a)
     fprintf(to, "--arch %s --width %ld --depth %ld", m->name, a->width, a->depth);
     if (m->standard.heads) fprintf(to, " --heads %ld", a->heads);
     if (m->standard.patch) fprintf(to, " --patch %ld", a->patch);
+    if (m->standard.blocks) fprintf(to, " --blocks %ld --attention %ld", a->blocks, a->attention);
     MF_ASSERT(fclose(to) == 0);
     return text;
 }

@@ -28,6 +28,9 @@ struct mf_model {
     size_t inputs;
     int y;                   /* value [batch][..] */
     size_t answers;          /* numbers of it for each sample */
+    const char *const *node; /* [layers] the caller's, while it opens */
+    size_t layers;
+    int *layer;              /* [layers] values [batch][..] that stay after a walk */
     struct mf_layout layout; /* all zero: nothing is trained */
     struct mf_sample_form form;
     double mean[MF_CHANNELS_MAX], deviation[MF_CHANNELS_MAX];
@@ -67,6 +70,19 @@ static void build_answer(struct mf_model *m, struct mf_build *b)
     m->y = c->arch->denoise(b, &in, &args);
 }
 
+/* Before passes join nodes: a value that stays is not joined to the next one. */
+static int keep_layers(struct mf_model *m)
+{
+    m->layer = MF_MUST(calloc(m->layers + 1, sizeof *m->layer), "layers");
+    for (size_t k = 0; k < m->layers; ++k) {
+        const int v = m->layer[k] = mf_value_find(m->net, m->node[k]);
+
+        if (v < 0) return mf_fail(MF_USAGE, "the network has no value '%s'", m->node[k]);
+        m->net->value[v].kept = 1;
+    }
+    return MF_OK;
+}
+
 static int build(struct mf_model *m)
 {
     struct mf_build b;
@@ -79,6 +95,7 @@ static int build(struct mf_model *m)
     MF_TRY(mf_build_end(&b));
     m->net->value[m->y].kept = 1;
     m->answers = mf_shape_count(&m->net->value[m->y].shape) / m->batch;
+    MF_TRY(keep_layers(m));
     mf_pass_fuse(m->list, MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
     MF_TRY(mf_pass_plan(m->list, m->queue));
     mf_pass_live(m->net);
@@ -140,11 +157,19 @@ static int give(int rc, struct mf_model *m, struct mf_model **model)
     return rc;
 }
 
-int mf_model_open(const char *path, size_t batch, struct mf_queue *queue, struct mf_model **model)
+int mf_model_open_layers(const char *path, size_t batch, size_t count, const char *const *node, struct mf_queue *queue,
+                         struct mf_model **model)
 {
     struct mf_model *m = new_model(batch, queue);
 
+    m->layers = count;
+    m->node = node;
     return give(open_file(m, path), m, model);
+}
+
+int mf_model_open(const char *path, size_t batch, struct mf_queue *queue, struct mf_model **model)
+{
+    return mf_model_open_layers(path, batch, 0, NULL, queue, model);
 }
 
 int mf_model_make(const struct mf_model_card *card, uint64_t seed, size_t batch, struct mf_queue *queue,
@@ -172,6 +197,7 @@ void mf_model_close(struct mf_model *m)
     if (m->net) mf_net_free(m->net);
     mf_model_card_close(&m->own);
     for (size_t k = 0; k < m->inputs; ++k) free(m->input[k].host);
+    free(m->layer);
     free(m);
 }
 
@@ -223,10 +249,19 @@ void mf_model_walk(struct mf_model *m, size_t n)
     mf_walk_run(m->walk, m->list);
 }
 
-static void get(struct mf_model *m, size_t n, float *answer)
+/* The first @p n rows of a value. */
+static void get(struct mf_model *m, int v, size_t n, float *to)
 {
-    m->queue->backend->get(m->queue, answer, mf_walk_at(m->walk, m->list, m->y), n * m->answers * sizeof *answer);
+    const size_t each = mf_shape_count(&m->net->value[v].shape) / m->batch;
+
+    m->queue->backend->get(m->queue, to, mf_walk_at(m->walk, m->list, v), n * each * sizeof *to);
     m->queue->backend->sync(m->queue);
+}
+
+void mf_model_layer(struct mf_model *m, size_t k, size_t n, float *to)
+{
+    MF_ASSERT(k < m->layers && n <= m->batch);
+    get(m, m->layer[k], n, to);
 }
 
 static int check_finite(const struct mf_model *m, size_t n, const float *answer)
@@ -240,7 +275,7 @@ int mf_model_output(struct mf_model *m, size_t n, float *answer)
 {
     const struct mf_outputs *o = &m->card->outputs;
 
-    get(m, n, answer);
+    get(m, m->y, n, answer);
     mf_outputs_units(o, n, answer);
     MF_TRY(check_finite(m, n, answer));
     mf_outputs_shares(o, n, answer);
@@ -249,7 +284,7 @@ int mf_model_output(struct mf_model *m, size_t n, float *answer)
 
 int mf_model_raw(struct mf_model *m, size_t n, float *answer)
 {
-    get(m, n, answer);
+    get(m, m->y, n, answer);
     return check_finite(m, n, answer);
 }
 

@@ -22,6 +22,12 @@ struct mf_model;
  * *model is then NULL. */
 int mf_model_open(const char *path, size_t batch, struct mf_queue *queue, struct mf_model **model);
 
+/** The same, and these values of the network [count] (mf_value_find()) can be read after a walk. They are float
+ * [batch][..], in memory of their own. Answers have the same bits. Refuses also with MF_USAGE a name that no value
+ * has. */
+int mf_model_open_layers(const char *path, size_t batch, size_t count, const char *const *node, struct mf_queue *queue,
+                         struct mf_model **model);
+
 /** The same of a request: @p card has arch and args (of a word: mf_arch_read(); mf_arch_complete() completes them),
  * dims, phases, and outputs with count and, unless they are classes, units. Names of outputs are for saving. Images may
  * have type and channel. It outlives the model. Weights are at their start, which @p seed decides. Refuses with
@@ -60,6 +66,10 @@ int mf_model_output(struct mf_model *model, size_t n, float *answer);
 
 /** The same as the network has it, of a network that removes noise: [n][nz][ny][nx][channels]. */
 int mf_model_raw(struct mf_model *model, size_t n, float *answer);
+
+/** Copies value number @p k of mf_model_open_layers() of the first @p n rows to @p to. The layout is the network's: an
+ * image has [n][y][x][channels]. */
+void mf_model_layer(struct mf_model *model, size_t k, size_t n, float *to);
 
 /** Writes it to a file, with its card. Refuses with MF_USAGE outputs without names; MF_OUTPUT. */
 int mf_model_save(const struct mf_model *model, const char *path);

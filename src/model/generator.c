@@ -5,19 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
-#include "src/model/unet.h"
 
 enum { ROOM = 4 /* samples and mf_sample()'s room */ };
 
 struct mf_generator {
     struct mf_model *model;
     const struct mf_model_card *card;
-    size_t pass, voxels, channels, levels, width;
-    float *level;     /* [levels] of a noise level */
-    float *condition; /* [width] */
-    float *seen;      /* [count] a sample as the network sees it */
-    float *memory;    /* [ROOM][pass][count] */
+    size_t pass, voxels, channels, levels, width, layers;
+    struct mf_unet_tap *layer; /* [layers] */
+    float *turned;             /* activations of a sample, of the largest layer */
+    float *level;              /* [levels] of a noise level */
+    float *condition;          /* [width] */
+    float *seen;               /* [count] a sample as the network sees it */
+    float *memory;             /* [ROOM][pass][count] */
     double mean[MF_CHANNELS_MAX], deviation[MF_CHANNELS_MAX];
 };
 
@@ -43,23 +45,60 @@ static void find_sizes(struct mf_generator *g)
     g->memory = take(ROOM * g->pass * count_of(g));
 }
 
+int mf_generator_card(const char *path, struct mf_model_card *card)
+{
+    MF_TRY(mf_model_card_open(path, card));
+    if (card->denoise) return MF_OK;
+    return mf_fail(MF_INPUT, "the model of '%s' makes no samples: it is of --arch %s; mesoforge train unet makes one",
+                   path, card->arch->name);
+}
+
+static size_t activations(const struct mf_unet_tap *layer) { return layer->channels * layer->height * layer->width; }
+
+static void keep_layers(struct mf_generator *g, size_t count, const struct mf_unet_tap *layer)
+{
+    size_t most = 0;
+
+    g->layers = count;
+    g->layer = MF_MUST(calloc(count + 1, sizeof *g->layer), "layers");
+    for (size_t k = 0; k < count; ++k) {
+        g->layer[k] = layer[k];
+        most = mf_max(most, activations(&layer[k]));
+    }
+    g->turned = take(most);
+}
+
+static int open_model(struct mf_generator *g, const char *path, struct mf_queue *queue)
+{
+    const char **node = MF_MUST(calloc(g->layers + 1, sizeof *node), "layers");
+    int rc;
+
+    for (size_t k = 0; k < g->layers; ++k) node[k] = g->layer[k].node;
+    rc = mf_model_open_layers(path, g->pass, g->layers, node, queue, &g->model);
+    free(node);
+    return rc;
+}
+
 static int open(struct mf_generator *g, const char *path, struct mf_queue *queue)
 {
-    MF_TRY(mf_model_open(path, g->pass, queue, &g->model));
-    if (!mf_model_says(g->model)->denoise)
-        return mf_fail(MF_INPUT,
-                       "the model of '%s' makes no samples: it is of --arch %s; mesoforge train unet makes one", path,
-                       mf_model_says(g->model)->arch->name);
+    struct mf_model_card card;
+    const int rc = mf_generator_card(path, &card);
+
+    mf_model_card_close(&card);
+    MF_TRY(rc);
+    MF_TRY(open_model(g, path, queue));
     find_sizes(g);
     return MF_OK;
 }
 
-int mf_generator_open(const char *path, size_t pass, struct mf_queue *queue, struct mf_generator **generator)
+int mf_generator_open(const char *path, size_t pass, size_t count, const struct mf_unet_tap *layer,
+                      struct mf_queue *queue, struct mf_generator **generator)
 {
     struct mf_generator *g = MF_MUST(calloc(1, sizeof *g), "a generator");
     int rc;
 
     g->pass = pass;
+    keep_layers(g, count, layer);
     rc = open(g, path, queue);
     *generator = rc == MF_OK ? g : NULL;
     if (rc != MF_OK) mf_generator_close(g);
@@ -74,6 +113,8 @@ void mf_generator_close(struct mf_generator *g)
     free(g->condition);
     free(g->seen);
     free(g->memory);
+    free(g->layer);
+    free(g->turned);
     free(g);
 }
 
@@ -141,4 +182,21 @@ int mf_generator_make(struct mf_generator *g, const struct mf_generator_wish *wi
     else
         mf_denoise_values(g->pass * g->voxels, g->channels, g->mean, g->deviation, made, x);
     return MF_OK;
+}
+
+/* A sample's [pixels][channels] become [channels][pixels]. */
+static void turn(struct mf_generator *g, const struct mf_unet_tap *layer, float *x)
+{
+    const size_t pixels = layer->height * layer->width, channels = layer->channels;
+
+    memcpy(g->turned, x, pixels * channels * sizeof *x);
+    for (size_t c = 0; c < channels; ++c)
+        for (size_t p = 0; p < pixels; ++p) x[c * pixels + p] = g->turned[p * channels + c];
+}
+
+void mf_generator_layer(struct mf_generator *g, size_t k, float *to)
+{
+    MF_ASSERT(k < g->layers);
+    mf_model_layer(g->model, k, g->pass, to);
+    for (size_t r = 0; r < g->pass; ++r) turn(g, &g->layer[k], to + r * activations(&g->layer[k]));
 }

@@ -6,12 +6,19 @@
 
 #include "src/model/model.h"
 #include "src/model/sampler.h"
+#include "src/model/unet.h"
 
 struct mf_generator;
 
-/** Opens the model of a file for passes of @p pass samples. @p queue outlives it. Refuses with MF_INPUT a model that
- * does not remove noise; else as mf_model_open(). *generator is then NULL. */
-int mf_generator_open(const char *path, size_t pass, struct mf_queue *queue, struct mf_generator **generator);
+/** Reads the card of a model that makes samples. Refuses with MF_INPUT one that does not remove noise; else as
+ * mf_model_card_open(). The caller closes in every case. */
+int mf_generator_card(const char *path, struct mf_model_card *card);
+
+/** Opens the model of a file for passes of @p pass samples. Activations of these layers [count] (mf_unet_taps()) can be
+ * read after a pass. Samples have the same bits. @p queue outlives it. Refuses as mf_generator_card() and
+ * mf_model_open_layers(). *generator is then NULL. */
+int mf_generator_open(const char *path, size_t pass, size_t count, const struct mf_unet_tap *layer,
+                      struct mf_queue *queue, struct mf_generator **generator);
 
 /** NULL is accepted. */
 void mf_generator_close(struct mf_generator *generator);
@@ -35,5 +42,9 @@ void mf_generator_condition(const struct mf_generator *generator, const struct m
  * Their conditions are @p label [pass] and @p value [pass][columns]. Refuses with MF_NUMERIC. */
 int mf_generator_make(struct mf_generator *generator, const struct mf_generator_wish *wish, uint64_t number, void *x,
                       int32_t *label, float *value);
+
+/** Copies activations of layer @p k of mf_generator_open() to @p to [pass][channels][height][width]. They are of the
+ * last pass, and of the last time that the network looked at its samples. */
+void mf_generator_layer(struct mf_generator *generator, size_t k, float *to);
 
 #endif

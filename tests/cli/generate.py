@@ -17,6 +17,7 @@ h5py, numpy = optional("h5py"), optional("numpy")
 if not h5py or not numpy:
     sys.exit(77)
 TRAIN = ["train", "unet", "--data", "set.h5", "--arch", "unet:width=8,depth=2,blocks=1,attention=4,patch=2", "--effective-batch", "16", "--no-plots"]
+LAYERS = ["--layers", "decoder_block_6,encoder_bottleneck"]
 
 
 def run(*words, **more):
@@ -44,8 +45,8 @@ def same(a, b, what):
     check(a.keys() == b.keys() and all(numpy.array_equal(a[k], b[k]) for k in a), f"{what}: arrays differ")
 
 
-def generate(output, *words, ranks=1, **more):
-    return made("generate", "--model", "run/model.safetensors", "--steps", "3", "--output", output, *words, ranks=ranks, **more)
+def generate(output, *words, steps=3, layers=LAYERS, ranks=1):
+    return made("generate", "--model", "run/model.safetensors", "--steps", str(steps), "--output", output, *layers, *words, ranks=ranks)
 
 
 def trains():
@@ -79,7 +80,7 @@ def is_exact():
 
 def goes_on():
     """Killed and started again, and made longer: the samples of one run."""
-    command = [program, "generate", "--model", "run/model.safetensors", "--steps", "3", "--num-samples", "400", "--output", "cut.h5"]
+    command = [program, "generate", "--model", "run/model.safetensors", "--steps", "3", "--num-samples", "400", "--output", "cut.h5", *LAYERS]
     for _ in range(3):
         job = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(0.4)
@@ -91,8 +92,45 @@ def goes_on():
     same(arrays("one.h5"), arrays("cut.h5", 0, 37), "the first samples")
     generate("one.h5", "--num-samples", "60")
     same(arrays("cut.h5", 0, 60), arrays("one.h5"), "made longer")
-    done = run("generate", "--model", "run/model.safetensors", "--steps", "4", "--num-samples", "80", "--output", "one.h5")
-    check(done.status == 2 and "--steps" in done.err, f"other steps: {done}")
+    for words, says in ((["--steps", "4", *LAYERS], "--steps"), (["--steps", "3"], "--layers: encoder_bottleneck,decoder_block_6 (now"), (["--steps", "3", "--layers", "midblock"], "--layers: midblock (in")):
+        done = run("generate", "--model", "run/model.safetensors", *words, "--num-samples", "80", "--output", "one.h5")
+        check(done.status == 2 and says in done.err, f"{words}: {done}")
+
+
+def weights(path):
+    with open(path, "rb") as file:
+        text = file.read(int.from_bytes(file.read(8), "little"))
+        numbers = file.read()
+    return {name: numpy.frombuffer(numbers[one["data_offsets"][0]:one["data_offsets"][1]], "<f4").reshape(one["shape"])
+            for name, one in json.loads(text).items() if name != "__metadata__"}
+
+
+def last_layers(w, h):
+    """Norm, SiLU and convolution of the last block's output [n][c][y][x], as an image [n][y][x] of one channel in patches of 2 x 2."""
+    n, c, ny, nx = h.shape
+    groups = h.reshape(n, c // 4, -1).astype("f8")
+    groups = (groups - groups.mean(-1, keepdims=True)) / numpy.sqrt(groups.var(-1, keepdims=True) + 1e-5)
+    h = groups.reshape(h.shape) * w["model.out_norm.weight"][:, None, None] + w["model.out_norm.bias"][:, None, None]
+    h = numpy.pad(h / (1 + numpy.exp(-h)), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    y = sum(numpy.einsum("ncyx,oc->noyx", h[:, :, i:i + ny, j:j + nx], w["model.out_conv.weight"][:, :, i, j]) for i in range(3) for j in range(3))
+    y += w["model.out_conv.bias"][:, None, None]
+    return y.reshape(n, 2, 2, ny, nx).transpose(0, 3, 1, 4, 2).reshape(n, 2 * ny, 2 * nx)
+
+
+def looks():
+    """In one step a sample is what the last layers make of the last block's output, but for 3e-3 of the noise."""
+    text = made("generate", "--model", "run/model.safetensors", "--layers", "list", "--output", "list.h5").out
+    check("decoder_block_6             8      8      8" in text and "encoder_block_3)" in text and not os.path.exists("list.h5"), f"list: {text}")
+    generate("bare.h5", "--num-samples", "37", layers=["--layers", "none"])
+    names = arrays("bare.h5").keys()
+    check(all(numpy.array_equal(a, arrays("one.h5", 0, 37)[k]) for k, a in arrays("bare.h5").items()), "layers change samples")
+    check({k for k in arrays("one.h5") if k not in names} == {"activations/decoder_block_6", "activations/encoder_bottleneck"}, f"arrays: {names}")
+    generate("step.h5", "--num-samples", "19", steps=1, ranks=2)
+    step = arrays("step.h5")
+    check(step["activations/encoder_bottleneck"].shape == (19, 16, 4, 4), "extents of the bottleneck")
+    want = last_layers(weights("run/model.safetensors"), step["activations/decoder_block_6"])
+    clear = abs(want) > 0.05
+    check(clear.mean() > 0.5 and numpy.array_equal(want[clear] > 0, step["samples/x"][clear] == 1), "the last block's output is of other samples")
 
 
 def obeys():
@@ -110,5 +148,6 @@ def obeys():
 trains()
 is_exact()
 goes_on()
+looks()
 obeys()
 finish("generate")

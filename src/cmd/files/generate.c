@@ -14,6 +14,7 @@
 #include "src/base/words.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/files/data.h"
+#include "src/cmd/files/layers.h"
 #include "src/cmd/files/properties.h"
 #include "src/cmd/output.h"
 #include "src/model/generator.h"
@@ -24,7 +25,7 @@ struct generate {
     struct mf_common common;
     const char *model;
     long samples, first, steps, pass, per_class;
-    struct mf_texts condition;
+    struct mf_texts condition, layers;
 };
 
 #define ROW(word, field, kind, standard, help) MF_OPT(generate, word, field, kind, standard, help)
@@ -42,14 +43,21 @@ static const struct mf_opt rows[] = {
         "sample i has class i / N, modulo the classes; 0: classes are drawn as in the train split"),
     ROW("condition", condition, MF_TEXTS, NULL,
         "NAME=VALUE ...: class or columns that all samples should have; others are drawn as in the train split"),
+    ROW("layers", layers, MF_TEXTS, NULL,
+        "layers of the network whose activations the set keeps, by the names of --layers list; none: no layer"),
     MF_OPT_END};
 
 struct job {
     struct mf_session *session;
     const struct generate *o;
+    int lists; /* it only prints the layers */
     struct mf_generator *generator;
     const struct mf_model_card *card;
     struct mf_generator_wish wish;
+    struct mf_unet_tap *layer; /* [layers] whose activations are kept */
+    size_t layers;
+    struct mf_writer_array *array; /* [layers] of the set */
+    char **path;                   /* [layers] their names */
     struct mf_properties properties;
     size_t columns;
     mf_name *column;   /* [columns]: properties, then wanted values */
@@ -62,6 +70,7 @@ struct job {
     int32_t *label;
     float *value, *real;
     uint64_t *seed;
+    float **activation; /* [layers] to [pass][channels][y][x] each; in the session's arena */
 };
 
 /* -- options -- */
@@ -211,6 +220,18 @@ static struct mf_dataset_wish set_of(const struct job *job)
                                     .split_seed = (uint64_t)job->o->common.seed};
 }
 
+static void name_arrays(struct job *job)
+{
+    job->array = MF_MUST(calloc(job->layers + 1, sizeof *job->array), "layers");
+    job->path = MF_MUST(calloc(job->layers + 1, sizeof *job->path), "layers");
+    for (size_t k = 0; k < job->layers; ++k) {
+        const struct mf_unet_tap *l = &job->layer[k];
+
+        job->path[k] = mf_format("/activations/%s", l->name);
+        job->array[k] = (struct mf_writer_array){job->path[k], MF_H5_F32, 3, {l->channels, l->height, l->width}};
+    }
+}
+
 /* All that the samples follow from. */
 static int write_settings(struct job *job)
 {
@@ -229,11 +250,29 @@ static int write_settings(struct job *job)
     if (job->wish.label >= 0) fprintf(to, "--condition class: %d\n", (int)job->wish.label);
     for (size_t c = 0; c < d->columns; ++c)
         if (!isnan(job->wish.value[c])) fprintf(to, "--condition %s: %.9g\n", d->column[c], (double)job->wish.value[c]);
+    for (size_t k = 0; k < job->layers; ++k) fprintf(to, "%s%s", k ? "," : "--layers: ", job->layer[k].name);
+    if (job->layers) fprintf(to, "\n");
     MF_ASSERT(fclose(to) == 0);
     return MF_OK;
 }
 
-static void take_memory(struct job *job)
+static size_t activations(const struct job *job, size_t k)
+{
+    return job->layer[k].channels * job->layer[k].height * job->layer[k].width;
+}
+
+static int take_activations(struct job *job)
+{
+    job->activation = MF_MUST(calloc(job->layers + 1, sizeof *job->activation), "layers");
+    for (size_t k = 0; k < job->layers; ++k) {
+        job->activation[k] =
+            mf_arena_zeros(job->session->arena, job->pass, activations(job, k) * sizeof(float), "activations");
+        if (!job->activation[k]) return MF_MEMORY;
+    }
+    return MF_OK;
+}
+
+static int take_memory(struct job *job)
 {
     const struct mf_model_card *c = job->card;
     const size_t voxels = c->dims[0] * c->dims[1] * c->dims[2];
@@ -245,6 +284,7 @@ static void take_memory(struct job *job)
     job->real = MF_MUST(calloc(job->pass * job->columns + 1, sizeof *job->real), "samples of a pass");
     job->seed = MF_MUST(calloc(job->pass, sizeof *job->seed), "samples of a pass");
     for (size_t r = 0; r < job->pass; ++r) job->seed[r] = (uint64_t)job->o->common.seed;
+    return mf_agree(job->session->comm, take_activations(job));
 }
 
 /* -- passes -- */
@@ -273,17 +313,23 @@ static struct mf_span part_of(const struct job *job, size_t number, size_t *row)
 
 static int make(struct job *job, size_t number, struct mf_writer *writer)
 {
+    const void *kept[MF_WRITER_ARRAYS];
     size_t row;
     const struct mf_span part = part_of(job, number, &row);
 
     MF_TRY(mf_generator_make(job->generator, &job->wish, number, job->x, job->label, job->value));
     for (size_t r = row; r < row + part.count; ++r) MF_TRY(measure(job, r));
+    for (size_t k = 0; k < job->layers; ++k) {
+        mf_generator_layer(job->generator, k, job->activation[k]);
+        kept[k] = job->activation[k] + row * activations(job, k);
+    }
     return mf_writer_put(writer, &(struct mf_writer_window){.first = part.first,
                                                             .count = part.count,
                                                             .x = job->x + row * job->bytes,
                                                             .label = job->label + row,
                                                             .real = job->real + row * job->columns,
-                                                            .seed = job->seed + row});
+                                                            .seed = job->seed + row,
+                                                            .row = kept});
 }
 
 /* Passes of which a sample is missing, on all ranks alike. */
@@ -336,8 +382,12 @@ static int make_all(struct job *job, struct mf_writer *writer)
 static int write_set(struct job *job, const char *path)
 {
     const struct mf_comm *comm = job->session->comm;
-    const struct mf_writer_wish wish = {
-        .set = set_of(job), .settings = job->settings, .window = job->pass, .seconds = FLUSH};
+    const struct mf_writer_wish wish = {.set = set_of(job),
+                                        .arrays = job->layers,
+                                        .array = job->array,
+                                        .settings = job->settings,
+                                        .window = job->pass,
+                                        .seconds = FLUSH};
     char *options = mf_options_yaml(job->session->options);
     const struct mf_provenance from = {
         .command = "generate", .options = options, .input_hash = "", .seed = job->o->common.seed};
@@ -354,17 +404,29 @@ static int write_set(struct job *job, const char *path)
     return rc == MF_OK ? closed : rc;
 }
 
+/* The card names the layers before the network takes memory. */
+static int open_card(struct job *job)
+{
+    const struct mf_comm *comm = job->session->comm;
+    struct mf_model_card card;
+    int rc = mf_agree(comm, mf_generator_card(job->o->model, &card));
+
+    if (rc == MF_OK) rc = mf_safetensors_same(comm, card.file);
+    if (rc == MF_OK && job->lists)
+        rc = mf_agree(comm, comm->rank == 0 ? mf_layers_tell(&card, job->o->common.json) : MF_OK);
+    else if (rc == MF_OK)
+        rc = mf_agree(comm, mf_layers_find(&card, &job->o->layers, &job->layer, &job->layers));
+    mf_model_card_close(&card);
+    return rc;
+}
+
 static int open_model(struct job *job)
 {
     struct mf_session *s = job->session;
     const struct mf_comm *comm = s->comm;
-    struct mf_safetensors *file = NULL;
-    int rc = mf_agree(comm, mf_safetensors_open(job->o->model, &file));
 
-    if (rc == MF_OK) rc = mf_safetensors_same(comm, file);
-    mf_safetensors_close(file);
-    if (rc == MF_OK) rc = mf_agree(comm, mf_generator_open(job->o->model, job->pass, s->queue, &job->generator));
-    if (rc != MF_OK) return rc;
+    MF_TRY(mf_agree(comm,
+                    mf_generator_open(job->o->model, job->pass, job->layers, job->layer, s->queue, &job->generator)));
     job->card = mf_generator_says(job->generator);
     return mf_agree(comm, take_wishes(job));
 }
@@ -377,13 +439,16 @@ static int generate(struct job *job)
 
     MF_TRY(mf_session_may_write(s, s->common->output, ".h5"));
     if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, 1, &job->o->model));
+    MF_TRY(open_card(job));
+    if (job->lists) return MF_OK;
     MF_TRY(open_model(job));
     if (job->card->phases)
         mf_properties_begin(s, job->card->dims[0] > 1 ? 3 : 2, job->card->dims, job->card->phases, 0, 0,
                             &job->properties);
     name_columns(job);
+    name_arrays(job);
     MF_TRY(write_settings(job));
-    take_memory(job);
+    MF_TRY(take_memory(job));
     MF_TRY(mf_session_path(s, "made", ".h5", &path));
     if (s->common->dry_run)
         rc = mf_agree(s->comm, s->comm->rank == 0 ? mf_data_counted(s, path, (size_t)job->o->samples) : MF_OK);
@@ -400,9 +465,18 @@ static int run(struct mf_session *session, void *options)
     int rc;
 
     job.pass = (size_t)job.o->pass;
+    job.lists = mf_layers_is_list(&job.o->layers);
     rc = generate(&job);
     if (job.card && job.card->phases) mf_properties_end(&job.properties);
     mf_generator_close(job.generator);
+    for (size_t k = 0; k < job.layers; ++k) {
+        if (job.activation) mf_arena_give(session->arena, job.activation[k]);
+        if (job.path) free(job.path[k]);
+    }
+    free(job.activation);
+    free(job.path);
+    free(job.array);
+    free(job.layer);
     free(job.wish.value);
     free(job.column);
     free(job.name);
@@ -422,7 +496,8 @@ static const char *const small[] = {"num-samples", "16", NULL};
 const struct mf_cmd mf_cmd_generate = {
     .name = "generate",
     .summary = "make a dataset of new samples by a model of train unet",
-    .synopsis = "--model MODEL.safetensors [--num-samples 1000] [--condition NAME=VALUE ...] [--output FILE.h5]",
+    .synopsis = "--model MODEL.safetensors [--num-samples 1000] [--condition NAME=VALUE ...] [--layers NAME,...] "
+                "[--output FILE.h5]",
     .text =
         "Makes samples of noise, measures their properties, and writes them to a dataset, which train and compare "
         "read. "
@@ -430,10 +505,16 @@ const struct mf_cmd mf_cmd_generate = {
         "threads and interruptions. A run that was stopped goes on when it is started again, also on another number of "
         "ranks, and so does a finished one with a larger --num-samples.\n"
         "\n"
+        "With --layers the set also has activations of the network: /activations/NAME, [sample][channel][y][x], of the "
+        "last time that the network looks at a sample. --layers list prints the names and extents, and makes nothing. "
+        "Samples have the same bits with and without layers.\n"
+        "\n"
         "  mesoforge generate --model run/model.safetensors \\\n"
         "      --num-samples 1000 --output made.h5\n"
         "  mpirun -n 3 mesoforge generate --model run/model.safetensors \\\n"
-        "      --num-samples 1000 --condition volume_fraction=0.3 --output thirty.h5\n",
+        "      --num-samples 1000 --condition volume_fraction=0.3 --output thirty.h5\n"
+        "  mesoforge generate --model run/model.safetensors \\\n"
+        "      --layers encoder_bottleneck,midblock --output seen.h5\n",
     .tables = tables,
     .size = sizeof(struct generate),
     .check = check,

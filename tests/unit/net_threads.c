@@ -160,6 +160,7 @@ static const struct net_case rows[] = {
     {MF_OP_LINEAR, NULL, {.act = MF_ACT_GELU}, 7, .in = {F(2, 80, 17), F(2, 700, 17), F(1, 700)}},
     {MF_OP_LINEAR, NULL, {0}, 7, .in = {F(2, 620, 33), F(2, 80, 33), F(1, 80)}},
     {MF_OP_CONV2D, NULL, {.stride = 1, .pad = 1}, 7, .in = {F(4, 24, 11, 13, 16), F(4, 18, 16, 3, 3), F(1, 18)}},
+    {MF_OP_CONV2D, NULL, {.stride = 1, .pad = 1}, 7, .in = {F(4, 24, 11, 13, 16), F(4, 16, 16, 3, 3), F(1, 16)}},
     {MF_OP_CONV2D,
      NULL,
      {.stride = 1, .pad = 1, .act = MF_ACT_SILU},

@@ -55,10 +55,11 @@ static int refuse_others(const char *path, const unsigned char *start, size_t n,
     if (n > MF_SAFETENSORS_LENGTH && start[MF_SAFETENSORS_LENGTH] == '{' && length <= MF_SAFETENSORS_HEADER)
         return MF_OK;
     if ((start[0] == 0x80 && start[1] >= 2 && start[1] <= 5) || memcmp(start, "PK\3\4", 4) == 0)
-        return mf_fail(MF_INPUT,
-                       "'%.300s' is a pickle, which can run any code; try: safetensors.torch.save_file in Python, for "
-                       "VGG-19 tools/vgg-to-safetensors",
-                       path);
+        return mf_fail(
+            MF_INPUT,
+            "'%.300s' is a pickle, which can run any code; try: examples/pth2safetensors.py converts it, for "
+            "VGG-19 tools/vgg-to-safetensors",
+            path);
     if (memcmp(start, "\x89HDF", 4) == 0)
         return mf_fail(MF_INPUT, "'%.300s' is HDF5; a model is a .safetensors file (model.safetensors of its training)",
                        path);
@@ -207,18 +208,18 @@ static int open_index(struct mf_safetensors *f, const char *path)
 
 char *mf_safetensors_where(const char *path)
 {
+    static const char *const name[] = {"model.safetensors", "model.safetensors.index.json",
+                                       "pytorch_model.bin" /* to be refused */};
     struct stat is;
-    char *single, *index;
 
     if (stat(path, &is) != 0 || !S_ISDIR(is.st_mode)) return mf_format("%s", path);
-    single = mf_format("%s/model.safetensors", path);
-    index = mf_format("%s.index.json", single);
-    if (access(single, F_OK) == 0 || access(index, F_OK) != 0) {
-        free(index);
-        return single;
+    for (int i = 0; i < 3; ++i) {
+        char *file = mf_format("%s/%s", path, name[i]);
+
+        if (access(file, F_OK) == 0) return file;
+        free(file);
     }
-    free(single);
-    return index;
+    return mf_format("%s/%s", path, name[0]);
 }
 
 static int open_any(struct mf_safetensors *f, const char *path)

@@ -29,7 +29,8 @@ struct mf_safetensors_entry {
 
 /**
  * Opens a file, the index of a split model, or a folder. A folder stands for its "model.safetensors", else for its
- * "model.safetensors.index.json". Refuses with MF_INPUT, naming the fault. Not collective.
+ * "model.safetensors.index.json". One that has only a pickle is refused. Refuses with MF_INPUT, naming the fault. Not
+ * collective.
  */
 int mf_safetensors_open(const char *path, struct mf_safetensors **file);
 void mf_safetensors_close(struct mf_safetensors *file);

@@ -28,6 +28,19 @@ struct record {
     struct mf_device_id id[DEVICES];
 };
 
+/* Devices of other programs. Apple's are a matter of the machine, as GPUs of NVIDIA are. */
+static int check_foreign(const char *name)
+{
+    if (strcmp(name, "mps") == 0)
+        return mf_fail(MF_DEVICE, "--device mps: this program does not compute on GPUs of Apple; try: --device cpu");
+    if (strcmp(name, "hip") == 0 || strcmp(name, "rocm") == 0 || strcmp(name, "tpu") == 0)
+        return mf_fail(MF_USAGE,
+                       "--device %s: this program computes on CPUs and on GPUs of NVIDIA; try: --device auto, cpu or "
+                       "cuda",
+                       name);
+    return MF_OK;
+}
+
 static int parse(const char *text, struct wish *wish)
 {
     const char *colon = strchr(text, ':');
@@ -37,6 +50,7 @@ static int parse(const char *text, struct wish *wish)
     wish->number = -1;
     wish->is_asked = 1;
     snprintf(wish->name, sizeof wish->name, "%.*s", n < NAME ? (int)n : NAME - 1, text);
+    MF_TRY(check_foreign(wish->name));
     if (!colon && n < NAME) return MF_OK;
     if (!colon || strcmp(wish->name, "cuda") != 0)
         return mf_fail(MF_USAGE, "no back end '%s'; try: auto, cpu, cuda or cuda:N", text);

@@ -72,6 +72,8 @@ def is_exact():
         generate("more.h5", "--num-samples", "37", ranks=ranks)
         same(whole, arrays("more.h5"), f"{ranks} ranks")
         os.remove("more.h5")
+    made("generate", "--checkpoint_path", "run", "--num_denoising_steps", "3", "--num_samples", "5", "--batch_size", "8", "--output_dir", "data", *LAYERS)
+    same(arrays("one.h5", 0, 5), arrays("data/made.h5"), "the words of DMD2, and a folder")
     generate("part.h5", "--num-samples", "11", "--first", "13", "--threads", "2")
     same(arrays("one.h5", 13, 11), arrays("part.h5"), "samples 13 to 23 alone")
     generate("other.h5", "--num-samples", "37", "--seed", "8")

@@ -39,12 +39,14 @@ static const struct mf_opt rows[] = {
     MF_ALIAS("num-denoising-steps", "steps"),
     ROW("pass-size", pass, MF_LONG, "8",
         "samples that go through the network together; bits of a sample depend on it; GPUs need more to be fast"),
+    MF_ALIAS("batch-size", "pass-size"),
     ROW("samples-per-class", per_class, MF_LONG, "0",
         "sample i has class i / N, modulo the classes; 0: classes are drawn as in the train split"),
     ROW("condition", condition, MF_TEXTS, NULL,
         "NAME=VALUE ...: class or columns that all samples should have; others are drawn as in the train split"),
     ROW("layers", layers, MF_TEXTS, NULL,
         "layers of the network whose activations the set keeps, by the names of --layers list; none: no layer"),
+    MF_ALIAS("output-dir", "data_folder"),
     MF_OPT_END};
 
 struct job {
@@ -238,11 +240,14 @@ static int write_settings(struct job *job)
     const struct generate *o = job->o;
     const struct mf_comm *comm = job->session->comm;
     const struct mf_denoise *d = job->card->denoise;
-    char hash[MF_HASH_TEXT] = "";
+    char hash[MF_HASH_TEXT] = "", *file = mf_safetensors_where(job->card->path);
     size_t size;
     FILE *to;
+    int rc;
 
-    MF_TRY(mf_agree(comm, comm->rank == 0 ? mf_hash_file(job->card->path, hash) : MF_OK));
+    rc = mf_agree(comm, comm->rank == 0 ? mf_hash_file(file, hash) : MF_OK);
+    free(file);
+    MF_TRY(rc);
     mf_comm_bcast(comm, 0, hash, sizeof hash);
     to = MF_MUST(open_memstream(&job->settings, &size), "settings");
     fprintf(to, "model: %s\n--seed: %ld\n--steps: %ld\n--pass-size: %ld\n--first: %ld\n--samples-per-class: %ld\n",

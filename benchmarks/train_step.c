@@ -43,12 +43,12 @@ static double now(const struct bench *b)
 
 /* -- to remove noise: scaled samples, the level of the noise, a condition, and the output that is wanted -- */
 
-static size_t noisy_inputs(const struct mf_task *task, const size_t d[4], size_t batch, struct mf_learn_input input[])
+static size_t noisy_inputs(const struct mf_task *task, const size_t d[4], size_t batch, const struct mf_arch_args *args,
+                           struct mf_learn_input input[])
 {
-    const size_t *width = task->own;
-
+    (void)task;
     input[0] = mf_learn_samples(d, batch);
-    input[1] = mf_learn_reals("noise", batch, *width);
+    input[1] = mf_learn_reals("noise", batch, mf_arch_noise_width(args));
     input[2] = mf_learn_reals("condition", batch, 1);
     input[3] = mf_learn_samples(d, batch);
     input[3].name = "target";
@@ -74,7 +74,6 @@ static const struct mf_learn noisy = {
 static void make(struct bench *b, char **words)
 {
     const size_t batch = strtoul(words[2], NULL, 10), extent = strtoul(words[3], NULL, 10);
-    size_t width;
     struct mf_network_wish wish = {.arch = mf_arch_find(words[1]),
                                    .args = {.width = strtol(words[4], NULL, 10)},
                                    .task = mf_task_plain(&mf_learn_classify, CLASSES),
@@ -91,8 +90,7 @@ static void make(struct bench *b, char **words)
 
     if (words[5] && words[6]) wish.args.experts = strtol(words[6], NULL, 10);
     MF_ASSERT(wish.arch && mf_arch_complete(wish.arch, &wish.args) == MF_OK);
-    width = mf_arch_noise_width(&wish.args);
-    if (wish.arch->denoise) wish.task.learn = &noisy, wish.task.own = &width;
+    if (wish.arch->denoise) wish.task.learn = &noisy;
     MF_ASSERT(mf_network_make(&wish, b->queue, &b->network) == MF_OK);
     MF_ASSERT(mf_walk_open(&b->walk, b->network.net, b->queue, MF_WALK_PLANNED, NULL) == MF_OK);
     b->weights = mf_network_weights(&b->network, b->walk, NULL);

@@ -1,8 +1,8 @@
 /* One pass of a convolution by oneDNN: forward, the gradient of the images, or that of the weights.
  *
  * Rule: the images are cut into pieces whose size follows from the shapes. One thread computes a piece, because the
- * library's sums depend on the number of its threads. It may want images in a layout of its own; a piece is reordered in
- * work memory. */
+ * library's sums depend on the number of its threads. It may want images in a layout of its own; a piece is reordered
+ * in work memory. */
 #ifndef MF_KERNELS_CPU_NET_CONV_PASS_H
 #define MF_KERNELS_CPU_NET_CONV_PASS_H
 

@@ -17,7 +17,7 @@ h5py, numpy = optional("h5py"), optional("numpy")
 if not h5py or not numpy:
     sys.exit(77)
 TRAIN = ["train", "unet", "--data", "set.h5", "--arch", "unet:width=8,depth=2,blocks=1,attention=4,patch=2", "--effective-batch", "16", "--no-plots"]
-LAYERS = ["--layers", "decoder_block_6,encoder_bottleneck"]
+LAYERS = ["--layers", "decoder_block_6,encoder_block_0,encoder_bottleneck"]
 
 
 def run(*words, **more):
@@ -94,7 +94,7 @@ def goes_on():
     same(arrays("one.h5"), arrays("cut.h5", 0, 37), "the first samples")
     generate("one.h5", "--num-samples", "60")
     same(arrays("cut.h5", 0, 60), arrays("one.h5"), "made longer")
-    for words, says in ((["--steps", "4", *LAYERS], "--steps"), (["--steps", "3"], "--layers: encoder_bottleneck,decoder_block_6 (now"), (["--steps", "3", "--layers", "midblock"], "--layers: midblock (in")):
+    for words, says in ((["--steps", "4", *LAYERS], "--steps"), (["--steps", "3"], "--layers: encoder_block_0,encoder_bottleneck,decoder_block_6 (now"), (["--steps", "3", "--layers", "midblock"], "--layers: midblock (in")):
         done = run("generate", "--model", "run/model.safetensors", *words, "--num-samples", "80", "--output", "one.h5")
         check(done.status == 2 and says in done.err, f"{words}: {done}")
 
@@ -107,30 +107,48 @@ def weights(path):
             for name, one in json.loads(text).items() if name != "__metadata__"}
 
 
+def convolve(w, name, x):
+    """3 x 3 pixels of x [n][c][y][x], with zeros around it."""
+    kernel, (ny, nx) = w[name + ".weight"], x.shape[2:]
+    x = numpy.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    y = sum(numpy.einsum("ncyx,oc->noyx", x[:, :, i:i + ny, j:j + nx], kernel[:, :, i, j]) for i in range(3) for j in range(3))
+    return y + w[name + ".bias"][:, None, None]
+
+
+def first_layer(w, phases):
+    """Of samples whose scaled values are 1 and -1."""
+    n, ny, nx = phases.shape
+    x = (2.0 * phases - 1).reshape(n, ny // 2, 2, nx // 2, 2).transpose(0, 2, 4, 1, 3)
+    return convolve(w, "model.enc.8x8_conv", x.reshape(n, 4, ny // 2, nx // 2))
+
+
 def last_layers(w, h):
     """Norm, SiLU and convolution of the last block's output [n][c][y][x], as an image [n][y][x] of one channel in patches of 2 x 2."""
     n, c, ny, nx = h.shape
     groups = h.reshape(n, c // 4, -1).astype("f8")
     groups = (groups - groups.mean(-1, keepdims=True)) / numpy.sqrt(groups.var(-1, keepdims=True) + 1e-5)
     h = groups.reshape(h.shape) * w["model.out_norm.weight"][:, None, None] + w["model.out_norm.bias"][:, None, None]
-    h = numpy.pad(h / (1 + numpy.exp(-h)), ((0, 0), (0, 0), (1, 1), (1, 1)))
-    y = sum(numpy.einsum("ncyx,oc->noyx", h[:, :, i:i + ny, j:j + nx], w["model.out_conv.weight"][:, :, i, j]) for i in range(3) for j in range(3))
-    y += w["model.out_conv.bias"][:, None, None]
+    y = convolve(w, "model.out_conv", h / (1 + numpy.exp(-h)))
     return y.reshape(n, 2, 2, ny, nx).transpose(0, 3, 1, 4, 2).reshape(n, 2 * ny, 2 * nx)
 
 
 def looks():
-    """In one step a sample is what the last layers make of the last block's output, but for 3e-3 of the noise."""
+    """In one step a sample is what the last layers make of the last block's output, but for 3e-3 of the noise. In more steps the network sees the
+    sample in the last one, and noise in the first."""
     text = made("generate", "--model", "run/model.safetensors", "--layers", "list", "--output", "list.h5").out
     check("decoder_block_6             8      8      8" in text and "encoder_block_3)" in text and not os.path.exists("list.h5"), f"list: {text}")
     generate("bare.h5", "--num-samples", "37", layers=["--layers", "none"])
     names = arrays("bare.h5").keys()
     check(all(numpy.array_equal(a, arrays("one.h5", 0, 37)[k]) for k, a in arrays("bare.h5").items()), "layers change samples")
-    check({k for k in arrays("one.h5") if k not in names} == {"activations/decoder_block_6", "activations/encoder_bottleneck"}, f"arrays: {names}")
+    check({k for k in arrays("one.h5") if k not in names} == {"activations/decoder_block_6", "activations/encoder_block_0", "activations/encoder_bottleneck"},
+          f"arrays: {names}")
     generate("step.h5", "--num-samples", "19", steps=1, ranks=2)
     step = arrays("step.h5")
     check(step["activations/encoder_bottleneck"].shape == (19, 16, 4, 4), "extents of the bottleneck")
-    want = last_layers(weights("run/model.safetensors"), step["activations/decoder_block_6"])
+    w = weights("run/model.safetensors")
+    alike = [numpy.corrcoef(first_layer(w, a["samples/x"]).ravel(), a["activations/encoder_block_0"].ravel())[0, 1] for a in (step, arrays("one.h5"))]
+    check(alike[0] < 0.5 and alike[1] > 0.8, f"the first layer sees samples to {alike}")
+    want = last_layers(w, step["activations/decoder_block_6"])
     clear = abs(want) > 0.05
     check(clear.mean() > 0.5 and numpy.array_equal(want[clear] > 0, step["samples/x"][clear] == 1), "the last block's output is of other samples")
 

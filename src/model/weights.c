@@ -75,7 +75,7 @@ static struct held piece_in(const struct mf_weights *w, int v, int array)
 
 static int moment_of(const struct mf_bucket *bucket, enum mf_state state)
 {
-    return state == MF_STATE_FIRST ? bucket->first : bucket->second;
+    return state == MF_STATE_FIRST ? bucket->first : state == MF_STATE_SECOND ? bucket->second : bucket->average;
 }
 
 /* No gradient changes it, so it is in no bucket: every rank has all of it. */

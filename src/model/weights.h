@@ -45,7 +45,7 @@ int mf_weights_visit(const struct mf_weights *weights, int value,
 void mf_weights_get(const struct mf_weights *weights, int value, struct mf_span part, float *to);
 
 /** What belongs to a weight. */
-enum mf_state { MF_STATE_WEIGHT, MF_STATE_FIRST, MF_STATE_SECOND /* moments */, MF_STATES };
+enum mf_state { MF_STATE_WEIGHT, MF_STATE_FIRST, MF_STATE_SECOND /* moments */, MF_STATE_AVERAGE, MF_STATES };
 
 /** Is there such a thing? Optimisers have two moments, one or none. Local. */
 int mf_weights_has(const struct mf_weights *weights, int value, enum mf_state state);

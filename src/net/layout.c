@@ -79,6 +79,7 @@ static void move_bucket(struct mf_net *net, const char *name, struct mf_bucket *
     net->value[b->master].flat = 1;
     in_host_memory(net, b->first);
     in_host_memory(net, b->second);
+    in_host_memory(net, b->average);
 }
 
 static void exchange_in_group(struct mf_net *net, const struct mf_bucket *b)
@@ -103,6 +104,7 @@ static void new_bucket(struct mf_net *net, const char *name, size_t numbers, str
     b->gradients = mf_value_new(net, MF_ROLE_GRADIENT, flat(numbers), "%s.gradients.%zu", name, k);
     b->first = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.first.%zu", name, k);
     b->second = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.second.%zu", name, k);
+    b->average = mf_value_new(net, MF_ROLE_OPTIMISER, own, "%s.average.%zu", name, k);
     b->master = b->parameters;
     b->total = b->gradients;
     if (layout->offload) move_bucket(net, name, b, k);
@@ -288,6 +290,51 @@ void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum
         node->in[2] = op == MF_OP_SGD && attr->momentum <= 0 ? -1 : bucket->first;
         node->in[3] = op == MF_OP_SGD ? -1 : bucket->second;
         node->attr = *attr;
+    }
+}
+
+/* -- moving averages -- */
+
+static void copy(struct mf_list *list, int from, int to)
+{
+    struct mf_node *node = mf_list_insert(list, list->nodes, MF_OP_SLICE, list->net->value[to].name);
+
+    node->in[0] = from;
+    node->out[0] = to;
+    node->attr.count = list->net->value[from].shape.d[0];
+}
+
+void mf_pass_average_begin(struct mf_list *list, const struct mf_layout *layout)
+{
+    for (size_t k = 0; k < layout->buckets; ++k)
+        copy(list, layout->bucket[k].own_parameters, layout->bucket[k].average);
+}
+
+void mf_pass_average(struct mf_list *list, const struct mf_layout *layout, double keep)
+{
+    for (size_t k = 0; k < layout->buckets; ++k) {
+        const struct mf_bucket *bucket = &layout->bucket[k];
+        struct mf_node *node = mf_list_insert(list, list->nodes, MF_OP_AVERAGE, list->net->value[bucket->average].name);
+
+        node->in[0] = bucket->average;
+        node->in[1] = bucket->own_parameters;
+        node->attr.momentum = keep;
+    }
+}
+
+void mf_pass_average_swap(struct mf_list *list, const struct mf_layout *layout)
+{
+    struct mf_net *net = list->net;
+
+    for (size_t k = 0; k < layout->buckets; ++k) {
+        const struct mf_bucket *bucket = &layout->bucket[k];
+        const int kept = mf_value_new(net, MF_ROLE_ACTIVATION, net->value[bucket->average].shape, "%s'",
+                                      net->value[bucket->average].name);
+
+        net->value[kept].place = net->value[bucket->average].place;
+        copy(list, bucket->own_parameters, kept);
+        copy(list, bucket->average, bucket->own_parameters);
+        copy(list, kept, bucket->average);
     }
 }
 

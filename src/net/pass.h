@@ -65,6 +65,7 @@ struct mf_layout {
                                               copies in host memory; in stage 3 there is none of parameters */
         int own_parameters, own_gradients; /* the piece that this rank's optimiser works on [numbers / pieces] */
         int first, second;                 /* the optimiser's two moments [numbers / pieces] */
+        int average;                       /* of own_parameters, over the last steps [numbers / pieces] */
         int summed; /* the piece of gradients that an exchange sums; from stage 2 on own_gradients keep it */
         int group;
         size_t pieces, piece;
@@ -107,6 +108,13 @@ void mf_pass_norm(struct mf_list *list, const struct mf_layout *layout, int *nor
  * 1e-8. sgd without momentum has no moments. */
 void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op,
                       const struct mf_attr *attr);
+
+/** Moving averages of parameters, which take memory in a net that has them. The first appends copies, by which averages
+ * begin. The second appends average += (1 - keep) (parameters - average), to a list with an optimiser. The third
+ * appends copies, by which parameters and averages change places. */
+void mf_pass_average_begin(struct mf_list *list, const struct mf_layout *layout);
+void mf_pass_average(struct mf_list *list, const struct mf_layout *layout, double keep);
+void mf_pass_average_swap(struct mf_list *list, const struct mf_layout *layout);
 
 /** Appends the all-gather of the own pieces of parameters; nothing in stages 0 and 3. */
 void mf_pass_gather(struct mf_list *list, const struct mf_layout *layout);

@@ -7,7 +7,7 @@
 /* What is held is loaded whole. */
 static void keep(const struct mf_trainer *t, struct mf_checkpoint *checkpoint, int v, enum mf_state state)
 {
-    static const char *const role[] = {"parameters", "first", "second"};
+    static const char *const role[] = {"parameters", "first", "second", "average"};
     const struct mf_value *value = &t->network.net->value[v];
     char *name = mf_format("%s/%s", role[state], value->name);
     struct mf_span part;

@@ -239,7 +239,10 @@ static int end_epoch(struct mf_loop *loop)
     struct mf_trainer *t = loop->trainer;
     struct mf_scores s;
     double merit, loss;
-    int rc = mf_trainer_score(t, t->set->count[MF_VALIDATION], t->set->id[MF_VALIDATION], 0, &s);
+    int rc;
+
+    mf_trainer_swap(t);
+    rc = mf_trainer_score(t, t->set->count[MF_VALIDATION], t->set->id[MF_VALIDATION], 0, &s);
 
     loop->epoch = mf_loop_epoch(loop);
     ++loop->since;
@@ -260,6 +263,7 @@ static int end_epoch(struct mf_loop *loop)
     mf_scores_free(&s);
     loop->sum = loop->rows = loop->sent = loop->dropped = 0;
     if (rc == MF_OK) rc = keep_last(loop);
+    mf_trainer_swap(t);
     if (rc == MF_OK && loop->drawn && loop->best_epoch > 0 && t->comm->rank == 0) loop->drawn(loop->context, loop);
     return rc;
 }

@@ -260,6 +260,18 @@ static void keep_gradients(struct mf_network *n)
     for (size_t k = 0; k < n->layout.buckets; ++k) n->net->value[n->layout.bucket[k].gradients].kept = 1;
 }
 
+/* Scores and files take them for the parameters. */
+static void add_averages(struct mf_network *n, double keep)
+{
+    mf_pass_average(n->optimise, &n->layout, keep);
+    n->average_begin = mf_list_new(n->net, "average_begin");
+    mf_pass_average_begin(n->average_begin, &n->layout);
+    n->average_swap = mf_list_new(n->net, "average_swap");
+    mf_pass_average_swap(n->average_swap, &n->layout);
+    mf_pass_gather(n->average_swap, &n->layout);
+    mf_pass_bring(n->average_swap, &n->layout);
+}
+
 static int training(struct mf_network *n, const struct mf_network_wish *wish)
 {
     n->layout =
@@ -274,6 +286,7 @@ static int training(struct mf_network *n, const struct mf_network_wish *wish)
     n->norms = mf_values_join(n->net, "norms", n->layout.buckets, n->norm);
     n->optimise = mf_list_new(n->net, "optimise");
     mf_pass_optimise(n->optimise, &n->layout, wish->optimiser, &wish->moments);
+    if (wish->average > 0) add_averages(n, wish->average);
     mf_pass_gather(n->optimise, &n->layout);
     mf_pass_bring(n->optimise, &n->layout);
     if (wish->slots) keep_gradients(n);

@@ -42,6 +42,7 @@ struct mf_network_wish {
     size_t spill;      /* activations of at least so many bytes wait there for backward; 0: none */
     enum mf_op_id optimiser;
     struct mf_attr moments; /* its constants */
+    double average;         /* share of a moving average of the parameters that stays in a step; 0: there is none */
     size_t bucket;          /* about as many bytes of gradients are summed together */
 };
 
@@ -62,9 +63,10 @@ struct mf_routing {
 
 struct mf_network {
     struct mf_net *net;
-    struct mf_pass_list first, inner, last; /* one micro-batch is `last` alone, two are `first` and `last` */
-    struct mf_list *reduce;                 /* ends the sums over ranks, and makes squared norms */
-    struct mf_list *optimise;               /* and gathers parameters */
+    struct mf_pass_list first, inner, last;       /* one micro-batch is `last` alone, two are `first` and `last` */
+    struct mf_list *reduce;                       /* ends the sums over ranks, and makes squared norms */
+    struct mf_list *optimise;                     /* and gathers parameters */
+    struct mf_list *average_begin, *average_swap; /* of moving averages (pass.h); NULL: there are none */
     struct mf_pass_list evaluate;
     struct mf_routing routing;
     size_t joined; /* activations of `last` that became part of another node */

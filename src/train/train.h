@@ -31,6 +31,8 @@ struct mf_train_opts {
     const char *freeze;         /* parts of the network that stay as they are (mf_name_in()); NULL: none */
     enum mf_op_id optimiser;
     struct mf_attr moments;      /* its constants */
+    double average;              /* share of the run over which parameters are averaged, as scores and files take
+                                    them; 0: they are not */
     enum mf_type type;           /* of activations: f32, or one of 16 bits */
     struct mf_scale_opts scale;  /* of the loss; f16 */
     size_t skips;                /* a run ends after so many steps in a row whose gradients are not finite */
@@ -150,6 +152,10 @@ size_t mf_trainer_epoch(const struct mf_trainer *trainer);
  * rank changes its weights. Refuses (agreed) with MF_INPUT a sample that cannot be read.
  */
 int mf_trainer_step(struct mf_trainer *trainer, size_t n, int64_t *wish, struct mf_step *step);
+
+/** Exchanges the parameters with their moving averages, if there are any: before scores and files, and again behind
+ * them. Collective. */
+void mf_trainer_swap(struct mf_trainer *trainer);
 
 /** Opens the network of a model's file, with its weights and without a trainer. The caller has set the members up to
  * `readers`; all outlive the scorer. Refuses (agreed) with MF_INPUT, MF_NUMERIC, MF_MEMORY, MF_DEVICE.

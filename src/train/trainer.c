@@ -1,4 +1,5 @@
 /* See train.h: opening and closing, and the samples on their way to the network. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,12 @@ static size_t passes_of(const struct mf_dataset *set, const struct mf_train_opts
     const size_t samples = set->count[MF_TRAIN], most = opts->effective < samples ? opts->effective : samples;
 
     return opts->slots ? mf_cut(opts->slots, ranks, rank).count : mf_window_micro(most, ranks, opts->batch);
+}
+
+/* An average over so many steps. */
+static double kept_by(const struct mf_train_opts *opts)
+{
+    return opts->average > 0 ? exp(-1 / fmax(1, opts->average * (double)opts->schedule.steps)) : 0;
 }
 
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
@@ -42,6 +49,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .spill = opts->spill,
                                     .optimiser = opts->optimiser,
                                     .moments = opts->moments,
+                                    .average = kept_by(opts),
                                     .bucket = opts->bucket};
 }
 

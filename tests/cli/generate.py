@@ -3,6 +3,7 @@ become longer. usage: generate.py MESOFORGE MPIEXEC"""
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,33 @@ def trains():
     check(losses[0] == losses[1], "trained on 1 and 3 ranks, the files differ")
     text = made("eval", "run/model.safetensors", "--data", "set.h5", "--split", "validation").out
     check(f"explained {100 * results['validation']['explained']:.2f} %" in text, f"eval: {text}")
+
+
+def weights(path):
+    """Arrays of a model's file, by name."""
+    data = open(path, "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    head = json.loads(data[8:8 + size])
+    head.pop("__metadata__")
+    return {name: numpy.frombuffer(data[8 + size + at["data_offsets"][0]:8 + size + at["data_offsets"][1]], "<f4") for name, at in head.items()}
+
+
+def averages():
+    """--average: the file of an epoch has the moving average of the weights of all steps."""
+    words = [*TRAIN, "--effective-batch", "48", "--epochs", "4", "--keep-last", "4", "--made-samples", "0", "--warmup", "0", "--average"]
+    words.remove("16")
+    words.remove("--effective-batch")
+    made(*words, "0", "--results-dir", "raw")
+    made(*words, "0", "--learning-rate", "1e-30", "--results-dir", "start")
+    keep = numpy.exp(-1 / (0.5 * 4))
+    for ranks, stage in ((1, 0), (2, 1), (3, 3)):
+        made(*words, "0.5", "--plan", "off", "--zero", stage, "--results-dir", f"mean{ranks}", ranks=ranks)
+        mean = {name: value.astype("f8") for name, value in weights("start/model_epoch1.safetensors").items()}
+        for epoch in range(1, 5):
+            now, got = weights(f"raw/model_epoch{epoch}.safetensors"), weights(f"mean{ranks}/model_epoch{epoch}.safetensors")
+            for name in mean:
+                mean[name] = keep * mean[name] + (1 - keep) * now[name]
+                check(numpy.allclose(got[name], mean[name], rtol=1e-4, atol=1e-5), f"--average, {ranks} ranks, epoch {epoch}: {name}")
 
 
 def is_exact():
@@ -166,6 +194,7 @@ def obeys():
 
 
 trains()
+averages()
 is_exact()
 goes_on()
 looks()

@@ -174,7 +174,8 @@ static int open(const struct mf_train_cmd *o, const struct mf_dataset *set, stru
     return rc;
 }
 
-const struct mf_train_kind mf_train_diffuse = {.learn = &mf_learn_diffuse, .arch = "unet", .open = open};
+const struct mf_train_kind mf_train_diffuse = {
+    .learn = &mf_learn_diffuse, .arch = "unet", .average = 0.05, .open = open};
 
 /* -- the verb -- */
 

@@ -76,6 +76,9 @@ const struct mf_opt mf_train_rows[] = {
     ROW("epsilon", epsilon, MF_REAL, "1e-8", "adamw, adam: added to the root of the second moment"),
     ROW("weight-decay", decay, MF_REAL, "0.01", "decay of the weights"),
     ROW("clip", clip, MF_REAL, "1", "largest norm of the gradients of a step; 0: any"),
+    ROW("average", average, MF_REAL, NULL,
+        "scores and files have the moving average of the weights over this share of the run; 0: the weights; left out: "
+        "0.05 of train unet, else 0"),
     ROW("patience", patience, MF_LONG, "0",
         "end after this many epochs without a better validation; 0: after the last epoch"),
     ROW("keep-last", keep_last, MF_LONG, "0", "also keep the weights of the last N epochs: model_epochN.safetensors"),
@@ -230,6 +233,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(below_one("label-smoothing", o->smoothing));
     if (!(o->monitor_every >= 0))
         return mf_fail(MF_USAGE, "--monitor-interval %g: it cannot be negative", o->monitor_every);
+    MF_TRY(below_one("average", o->average));
     if (!(o->epsilon > 0)) return mf_fail(MF_USAGE, "--epsilon %g: it must be above 0", o->epsilon);
     if (o->clip >= 0) return MF_OK;
     return mf_fail(MF_USAGE, "--clip %g: it cannot be negative", o->clip);
@@ -537,6 +541,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
                                    .moments = {.momentum = o->momentum},
                                    .decay = o->decay,
                                    .clip = o->clip,
+                                   .average = mf_options_given(s->options, "average") ? o->average : kind->average,
                                    .seed = (uint64_t)s->common->seed,
                                    .stage = stages_of(o).least,
                                    .recompute = (enum mf_recompute)recompute_of(o).least,

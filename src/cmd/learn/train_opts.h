@@ -22,7 +22,7 @@ struct mf_train_cmd {
     long made, epochs, max_steps, warmup, patience, keep_last;
     const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision,
         *compile_mode, *compile_scope;
-    double noise_mean, noise_deviation, condition_dropout;
+    double average, noise_mean, noise_deviation, condition_dropout;
     long batch, effective, accumulation, slots;
     double monitor_every;
     int monitor;
@@ -55,6 +55,7 @@ struct mf_train_cmd {
 struct mf_train_kind {
     const struct mf_learn *learn;
     const char *arch; /* its usual network, for plan; NULL: that of the option's row */
+    double average;   /* where --average is left out */
     /** Do options of train moe mean it? NULL: they do where they mean no other. */
     int (*meant)(const struct mf_train_cmd *o);
     /** Makes the task that the options mean on @p set: MF_USAGE, MF_INPUT. mf_task_close() frees in every case. */

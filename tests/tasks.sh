@@ -13,7 +13,7 @@ FNR == 1 { file = FILENAME; sub("^" root "/", "", file); own = file ~ ("_(" kind
 own || !has($0) || /^#include "/ { next }
 {
     rest = $0
-    gsub("(" kinds ")[,|] ?(" kinds ")( or | and |[|])moe", "", rest) # all that follow "train"
+    gsub("(" kinds ")[,|] ?(" kinds ")(, unet)?( or | and |[|])moe", "", rest) # all that follow "train"
     gsub("(train|infer) (" kinds ")", "", rest)                       # a verb
     if (rest ~ /^[A-Za-z0-9_ &*{}\[\],;=]*$/ && (rest !~ /=/ || rest ~ /= *\{/)) gsub("mf_[a-z_]*_?(" kinds ")", "", rest)
     if (!has(rest)) next

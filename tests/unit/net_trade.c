@@ -375,10 +375,12 @@ static size_t check(const struct crew *crew, const struct choice *c)
 static void check_all(const struct crew *crew)
 {
     const size_t ways = (size_t)crew->experts->size, all = ROWS * TOP * ways;
+    const int some = !crew->d->be->host_mem && !getenv("MF_LONG"); /* emulated: every pair of two choices is there */
 
     for (int routing = 0; routing < ROUTINGS; ++routing)
         for (int how = 0; how <= MF_RECOMPUTE_BLOCKS; ++how)
             for (int k = 0; k < 3; ++k) {
+                if (some && (routing + how + k) % 3) continue;
                 const int gathers = routing == MIXED && k == 2 && crew->replicas->size == 1;
                 const int planned = crew->d->be->host_mem || routing % 2 || gathers;
                 const struct choice c = {.routing = (enum routing)routing,

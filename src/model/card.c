@@ -9,6 +9,7 @@
 #include "io/micro.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/model/foreign.h"
 
 /* Version 1 had "arguments" beside the name of the architecture. */
 enum { ARGUMENTS = 1, WORD };
@@ -327,18 +328,36 @@ static int read_outputs(struct mf_model_card *c)
     return classes ? MF_OK : read_units(c);
 }
 
-int mf_model_card_open(const char *path, struct mf_model_card *c)
+static int take_json(struct mf_model_card *c, const char *word)
 {
-    const char *text;
+    const char *text = mf_safetensors_metadata(c->file, "mesoforge");
 
+    c->foreign = word && !text;
+    if (c->foreign) return mf_foreign_card(c->file, word, &c->json);
+    if (!text)
+        return mf_fail(MF_INPUT, "'%s' does not say which model it is of: it has no 'mesoforge' in its metadata",
+                       c->path);
+    c->json = mf_json_parse(text);
+    return c->json && mf_json_kind(c->json) == MF_JSON_OBJECT ? MF_OK : mf_model_card_refuse(c, "mesoforge");
+}
+
+/* A word for a file that says itself what it is. */
+static int check_word(const struct mf_model_card *c, const char *word)
+{
+    if (!word || c->foreign || mf_arch_find(word) == c->arch) return MF_OK;
+    return mf_fail(MF_USAGE, "--arch %.100s: '%s' says that it is of --arch %s; leave --arch out", word, c->path,
+                   c->arch->name);
+}
+
+int mf_model_card_open(const char *path, struct mf_model_card *c) { return mf_model_card_open_as(path, NULL, c); }
+
+int mf_model_card_open_as(const char *path, const char *word, struct mf_model_card *c)
+{
     *c = (struct mf_model_card){.path = MF_MUST(strdup(path), "a name")};
     MF_TRY(mf_safetensors_open(path, &c->file));
-    text = mf_safetensors_metadata(c->file, "mesoforge");
-    if (!text)
-        return mf_fail(MF_INPUT, "'%s' does not say which model it is of: it has no 'mesoforge' in its metadata", path);
-    c->json = mf_json_parse(text);
-    if (!c->json || mf_json_kind(c->json) != MF_JSON_OBJECT) return mf_model_card_refuse(c, "mesoforge");
+    MF_TRY(take_json(c, word));
     MF_TRY(read_network(c));
+    MF_TRY(check_word(c, word));
     MF_TRY(read_input(c));
     MF_TRY(read_denoise(c));
     return read_outputs(c);

@@ -30,11 +30,16 @@ struct mf_model_card {
     struct mf_channel *channel; /* [channels] of images, over the train split; NULL: unknown */
     struct mf_outputs outputs;
     struct mf_denoise *denoise; /* of a network that removes noise; NULL: it has outputs */
+    int foreign;                /* the file has no card, and its makers have images of bytes */
 };
 
-/** Reads all but the weights. Refuses with MF_INPUT a file without a card, or with one that is not understood.
- * mf_model_card_close() frees, also after a refusal. */
+/** Reads all but the weights. Refuses with MF_INPUT a file without a card, or with one that is not understood. The
+ * caller ends with mf_model_card_close(), also after a refusal. */
 int mf_model_card_open(const char *path, struct mf_model_card *card);
+
+/** The same, also of a file without a card, which another program published (foreign.h): @p word is its network. A file
+ * with a card must be of that architecture (MF_USAGE). NULL: as mf_model_card_open(). */
+int mf_model_card_open_as(const char *path, const char *word, struct mf_model_card *card);
 void mf_model_card_close(struct mf_model_card *card);
 
 /** The object for a file. It leaves out outputs without names, and a type that is NULL. The caller frees. */

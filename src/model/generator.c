@@ -7,6 +7,7 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/model/foreign.h"
 
 enum { ROOM = 4 /* samples and mf_sample()'s room */ };
 
@@ -45,9 +46,9 @@ static void find_sizes(struct mf_generator *g)
     g->memory = take(ROOM * g->pass * count_of(g));
 }
 
-int mf_generator_card(const char *path, struct mf_model_card *card)
+int mf_generator_card(const char *path, const char *word, struct mf_model_card *card)
 {
-    MF_TRY(mf_model_card_open(path, card));
+    MF_TRY(mf_model_card_open_as(path, word, card));
     if (card->denoise) return MF_OK;
     return mf_fail(MF_INPUT, "the model of '%s' makes no samples: it is of --arch %s; mesoforge train unet makes one",
                    path, card->arch->name);
@@ -68,30 +69,30 @@ static void keep_layers(struct mf_generator *g, size_t count, const struct mf_un
     g->turned = take(most);
 }
 
-static int open_model(struct mf_generator *g, const char *path, struct mf_queue *queue)
+static int open_model(struct mf_generator *g, const char *path, const char *word, struct mf_queue *queue)
 {
     const char **node = MF_MUST(calloc(g->layers + 1, sizeof *node), "layers");
     int rc;
 
     for (size_t k = 0; k < g->layers; ++k) node[k] = g->layer[k].node;
-    rc = mf_model_open_layers(path, g->pass, g->layers, node, queue, &g->model);
+    rc = mf_model_open_layers(path, word, g->pass, g->layers, node, queue, &g->model);
     free(node);
     return rc;
 }
 
-static int open(struct mf_generator *g, const char *path, struct mf_queue *queue)
+static int open(struct mf_generator *g, const char *path, const char *word, struct mf_queue *queue)
 {
     struct mf_model_card card;
-    const int rc = mf_generator_card(path, &card);
+    const int rc = mf_generator_card(path, word, &card);
 
     mf_model_card_close(&card);
     MF_TRY(rc);
-    MF_TRY(open_model(g, path, queue));
+    MF_TRY(open_model(g, path, word, queue));
     find_sizes(g);
     return MF_OK;
 }
 
-int mf_generator_open(const char *path, size_t pass, size_t count, const struct mf_unet_tap *layer,
+int mf_generator_open(const char *path, const char *word, size_t pass, size_t count, const struct mf_unet_tap *layer,
                       struct mf_queue *queue, struct mf_generator **generator)
 {
     struct mf_generator *g = MF_MUST(calloc(1, sizeof *g), "a generator");
@@ -99,7 +100,7 @@ int mf_generator_open(const char *path, size_t pass, size_t count, const struct 
 
     g->pass = pass;
     keep_layers(g, count, layer);
-    rc = open(g, path, queue);
+    rc = open(g, path, word, queue);
     *generator = rc == MF_OK ? g : NULL;
     if (rc != MF_OK) mf_generator_close(g);
     return rc;
@@ -179,6 +180,8 @@ int mf_generator_make(struct mf_generator *g, const struct mf_generator_wish *wi
     MF_TRY(mf_sample(&by, &wish->sampling, first, g->pass, made, made + g->pass * count_of(g)));
     if (g->card->phases)
         mf_denoise_phases(g->card->phases, g->pass * g->voxels, made, x);
+    else if (g->card->foreign)
+        mf_foreign_bytes(g->pass * count_of(g), made, x);
     else
         mf_denoise_values(g->pass * g->voxels, g->channels, g->mean, g->deviation, made, x);
     return MF_OK;

@@ -11,13 +11,13 @@
 struct mf_generator;
 
 /** Reads the card of a model that makes samples. Refuses with MF_INPUT one that does not remove noise; else as
- * mf_model_card_open(). The caller closes in every case. */
-int mf_generator_card(const char *path, struct mf_model_card *card);
+ * mf_model_card_open_as(). The caller closes in every case. */
+int mf_generator_card(const char *path, const char *word, struct mf_model_card *card);
 
 /** Opens the model of a file for passes of @p pass samples. Activations of these layers [count] (mf_unet_taps()) can be
  * read after a pass. Samples have the same bits. @p queue outlives it. Refuses as mf_generator_card() and
  * mf_model_open_layers(). *generator is then NULL. */
-int mf_generator_open(const char *path, size_t pass, size_t count, const struct mf_unet_tap *layer,
+int mf_generator_open(const char *path, const char *word, size_t pass, size_t count, const struct mf_unet_tap *layer,
                       struct mf_queue *queue, struct mf_generator **generator);
 
 /** NULL is accepted. */
@@ -38,8 +38,9 @@ struct mf_generator_wish {
 void mf_generator_condition(const struct mf_generator *generator, const struct mf_generator_wish *wish, uint64_t i,
                             int32_t *label, float *value);
 
-/** Makes all samples of a pass. Phases have one byte, @p x [pass][voxels]. Values are float, [pass][voxels][channels].
- * Their conditions are @p label [pass] and @p value [pass][columns]. Refuses with MF_NUMERIC. */
+/** Makes all samples of a pass. Phases have one byte, @p x [pass][voxels]. Values are float, [pass][voxels][channels],
+ * or bytes if the card is foreign. Their conditions are @p label [pass] and @p value [pass][columns]. Refuses with
+ * MF_NUMERIC. */
 int mf_generator_make(struct mf_generator *generator, const struct mf_generator_wish *wish, uint64_t number, void *x,
                       int32_t *label, float *value);
 

@@ -136,11 +136,11 @@ static struct mf_model *new_model(size_t batch, struct mf_queue *queue)
     return m;
 }
 
-static int open_file(struct mf_model *m, const char *path)
+static int open_file(struct mf_model *m, const char *path, const char *word)
 {
     struct mf_weights w;
 
-    MF_TRY(mf_model_card_open(path, &m->own));
+    MF_TRY(mf_model_card_open_as(path, word, &m->own));
     if (m->own.outputs.count == 0 && !m->own.denoise) return mf_model_card_refuse(&m->own, "classes"); /* or columns */
     MF_TRY(build(m));
     w = weights_of(m);
@@ -157,19 +157,19 @@ static int give(int rc, struct mf_model *m, struct mf_model **model)
     return rc;
 }
 
-int mf_model_open_layers(const char *path, size_t batch, size_t count, const char *const *node, struct mf_queue *queue,
-                         struct mf_model **model)
+int mf_model_open_layers(const char *path, const char *word, size_t batch, size_t count, const char *const *node,
+                         struct mf_queue *queue, struct mf_model **model)
 {
     struct mf_model *m = new_model(batch, queue);
 
     m->layers = count;
     m->node = node;
-    return give(open_file(m, path), m, model);
+    return give(open_file(m, path, word), m, model);
 }
 
 int mf_model_open(const char *path, size_t batch, struct mf_queue *queue, struct mf_model **model)
 {
-    return mf_model_open_layers(path, batch, 0, NULL, queue, model);
+    return mf_model_open_layers(path, NULL, batch, 0, NULL, queue, model);
 }
 
 int mf_model_make(const struct mf_model_card *card, uint64_t seed, size_t batch, struct mf_queue *queue,

@@ -23,10 +23,10 @@ struct mf_model;
 int mf_model_open(const char *path, size_t batch, struct mf_queue *queue, struct mf_model **model);
 
 /** The same, and these values of the network [count] (mf_value_find()) can be read after a walk. They are float
- * [batch][..], in memory of their own. Answers have the same bits. Refuses also with MF_USAGE a name that no value
- * has. */
-int mf_model_open_layers(const char *path, size_t batch, size_t count, const char *const *node, struct mf_queue *queue,
-                         struct mf_model **model);
+ * [batch][..], in memory of their own. Answers have the same bits. @p word: as
+ * mf_model_card_open_as(). Refuses also with MF_USAGE a name that no value has. */
+int mf_model_open_layers(const char *path, const char *word, size_t batch, size_t count, const char *const *node,
+                         struct mf_queue *queue, struct mf_model **model);
 
 /** The same of a request: @p card has arch and args (of a word: mf_arch_read(); mf_arch_complete() completes them),
  * dims, phases, and outputs with count and, unless they are classes, units. Names of outputs are for saving. Images may

@@ -9,9 +9,9 @@
 #include "src/base/streams.h"
 #include "src/model/denoise.h"
 
-void mf_sample_levels(size_t steps, double *sigma)
+void mf_sample_levels(size_t steps, double first, double *sigma)
 {
-    const double rho = 7, most = pow(MF_NOISE_MOST, 1 / rho), least = pow(MF_NOISE_LEAST, 1 / rho);
+    const double rho = 7, most = pow(first, 1 / rho), least = pow(MF_NOISE_LEAST, 1 / rho);
 
     for (size_t i = 0; i < steps; ++i)
         sigma[i] = pow(most + (steps > 1 ? (double)i / (double)(steps - 1) : 0) * (least - most), rho);
@@ -54,7 +54,7 @@ int mf_sample(const struct mf_denoiser *by, const struct mf_sampling *how, uint6
     double *sigma = MF_MUST(calloc(how->steps + 1, sizeof *sigma), "noise levels");
     int rc = MF_OK;
 
-    mf_sample_levels(how->steps, sigma);
+    mf_sample_levels(how->steps, how->most, sigma);
     begin(by, how->seed, first, n, sigma[0], x);
     for (size_t i = 0; rc == MF_OK && i < how->steps; ++i) {
         rc = by->remove(by->context, n, sigma[i], x, clean);

@@ -18,10 +18,11 @@ struct mf_denoiser {
 struct mf_sampling {
     size_t steps; /* at least 1; a step but the last takes two looks of the network */
     uint64_t seed;
+    double most; /* noise level at the start, above MF_NOISE_LEAST */
 };
 
-/** The noise levels of so many steps, falling: @p sigma [steps + 1], of which the last is 0. */
-void mf_sample_levels(size_t steps, double *sigma);
+/** The noise levels of so many steps, falling from @p first: @p sigma [steps + 1], of which the last is 0. */
+void mf_sample_levels(size_t steps, double first, double *sigma);
 
 /** Makes @p n samples from number @p first on. @p x [n][count] has deviation
  * MF_NOISE_DATA. The memory @p room [3][n][count] is the caller's. Refuses as @p by does. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/model/foreign.h"
 #include "src/model/sampler.h"
 #include "tests/check.h"
 
@@ -20,11 +21,11 @@ static void levels(void)
 
     CHECK(near(l.skip, 3.906e-5, 1e-7) && near(l.out, 0.49999, 1e-5) && near(l.in, 0.0124998, 1e-6) &&
           near(l.embedded, 1.09551, 1e-5));
-    mf_sample_levels(10, sigma);
+    mf_sample_levels(10, MF_NOISE_MOST, sigma);
     CHECK(near(sigma[0], 80, 1e-9) && near(sigma[1], 42.4152, 1e-4) && near(sigma[6], 0.4700, 1e-4) &&
           near(sigma[9], 0.0020, 1e-9) && sigma[10] == 0);
-    mf_sample_levels(1, sigma);
-    CHECK(near(sigma[0], 80, 1e-9) && sigma[1] == 0);
+    mf_sample_levels(1, 2.5, sigma);
+    CHECK(near(sigma[0], 2.5, 1e-9) && sigma[1] == 0);
 }
 
 static struct mf_denoise example(void)
@@ -112,7 +113,7 @@ static int remove_noise(void *context, size_t n, double sigma, const float *x, f
 static void sampler(void)
 {
     const struct mf_denoiser by = {NULL, COUNT, remove_noise};
-    const struct mf_sampling how = {40, 7};
+    const struct mf_sampling how = {40, 7, MF_NOISE_MOST};
     float *x = calloc((size_t)SAMPLES * COUNT, sizeof *x), *room = calloc((size_t)3 * SAMPLES * COUNT, sizeof *room),
           one[COUNT], small[3 * COUNT];
     double sum = 0, squares = 0;
@@ -131,9 +132,21 @@ static void sampler(void)
     free(room);
 }
 
+/* As a program in NumPy has it: ((x + 1) * 127.5).clip(0, 255).astype("uint8") */
+static void bytes(void)
+{
+    static const float x[] = {-1.5F, -1, -0.999F, 0, 0.5F, 0.9999F, 1, 7};
+    static const uint8_t expected[] = {0, 0, 0, 127, 191, 254, 255, 255};
+    uint8_t to[8];
+
+    mf_foreign_bytes(8, x, to);
+    CHECK(memcmp(to, expected, sizeof to) == 0);
+}
+
 int main(void)
 {
     levels();
+    bytes();
     conditions();
     samples();
     sampler();

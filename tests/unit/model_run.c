@@ -147,7 +147,7 @@ static void leaves_nothing(const struct device *d)
         CHECK(mf_model_open(path, BATCH, d->q, &m) == MF_OK);
         mf_model_close(m);
         CHECK(mf_model_open("/nowhere", BATCH, d->q, &m) == MF_INPUT && !m);
-        CHECK(mf_model_open_layers(path, BATCH, 1, &(const char *){"none"}, d->q, &m) == MF_USAGE && !m);
+        CHECK(mf_model_open_layers(path, NULL, BATCH, 1, &(const char *){"none"}, d->q, &m) == MF_USAGE && !m);
         if (k == 9) before = mallinfo2().uordblks;
     }
     CHECK(mf_arena_live(d->arena) == 0 && mf_arena_live(d->host) == 0);

@@ -166,7 +166,7 @@ static int take_wishes(struct job *job)
     const char **text = mf_words_names(o->condition.count, o->condition.at, NULL, NULL, &n);
     int rc = MF_OK;
 
-    job->wish = (struct mf_generator_wish){.sampling = {(size_t)o->steps, (uint64_t)o->common.seed},
+    job->wish = (struct mf_generator_wish){.sampling = {(size_t)o->steps, (uint64_t)o->common.seed, MF_NOISE_MOST},
                                            .per_class = (size_t)o->per_class,
                                            .label = -1,
                                            .value = MF_MUST(calloc(d->columns + 1, sizeof(float)), "conditions")};
@@ -414,7 +414,7 @@ static int open_card(struct job *job)
 {
     const struct mf_comm *comm = job->session->comm;
     struct mf_model_card card;
-    int rc = mf_agree(comm, mf_generator_card(job->o->model, &card));
+    int rc = mf_agree(comm, mf_generator_card(job->o->model, NULL, &card));
 
     if (rc == MF_OK) rc = mf_safetensors_same(comm, card.file);
     if (rc == MF_OK && job->lists)
@@ -430,8 +430,8 @@ static int open_model(struct job *job)
     struct mf_session *s = job->session;
     const struct mf_comm *comm = s->comm;
 
-    MF_TRY(mf_agree(comm,
-                    mf_generator_open(job->o->model, job->pass, job->layers, job->layer, s->queue, &job->generator)));
+    MF_TRY(mf_agree(
+        comm, mf_generator_open(job->o->model, NULL, job->pass, job->layers, job->layer, s->queue, &job->generator)));
     job->card = mf_generator_says(job->generator);
     return mf_agree(comm, take_wishes(job));
 }

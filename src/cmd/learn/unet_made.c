@@ -143,7 +143,7 @@ static int epoch_done(void *context, struct mf_loop *loop)
 {
     struct mf_unet_made *u = context;
     const struct mf_trainer *t = u->trainer;
-    const struct mf_sampling how = {STEPS, t->opts.seed};
+    const struct mf_sampling how = {STEPS, t->opts.seed, MF_NOISE_MOST};
 
     if (!u->real) return MF_OK;
     MF_TRY(mf_agree(t->comm, mf_set_measures_begin(t->queue, &u->shape, &u->made)));

@@ -193,10 +193,38 @@ def obeys():
     made("train", "classify", "--data", "set2.h5", "--max-steps", "2", "--no-plots", "--results-dir", "classes")
 
 
+def write_weights(path, w):
+    """A file without a card, as other programs publish."""
+    header, at = {}, 0
+    for name, array in w.items():
+        header[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": [at, at + array.nbytes]}
+        at += array.nbytes
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + b"".join(array.tobytes() for array in w.values()))
+
+
+def takes_weights_of_others():
+    """A made image has c_skip sigma z + c_out F, (x + 1) 127.5 in bytes; z is normal. All conditions of the file count as classes."""
+    w = weights("run/model.safetensors")
+    write_weights("foreign.safetensors", w)
+    for sigma in (80, 2.5):
+        done = made("generate", "--model", "foreign.safetensors", "--arch", TRAIN[5], "--num_denoising_steps", "1", "--conditioning_sigma", str(sigma), "--num-samples", "11",
+                    "--layers", "decoder_block_6", "--samples_per_class", "2", "--output", f"foreign{sigma}.h5", ranks=2)
+        a = arrays(f"foreign{sigma}.h5")
+        x = a["samples/x"].reshape(11, 16, 16)
+        check(x.dtype == numpy.uint8 and list(a["samples/label"]) == [0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1], f"bytes and classes: {x.dtype}, {done}")
+        z = (x + 0.5) / 127.5 - 1 - sigma * 0.5 / numpy.hypot(sigma, 0.5) * last_layers(w, a["activations/decoder_block_6"])
+        z = z[(x > 0) & (x < 255)] * (sigma**2 + 0.25) / 0.25 / sigma
+        off = 0.5 / 127.5 * (sigma**2 + 0.25) / 0.25 / sigma  # of a byte
+        check(len(z) > 1000 and abs(z.mean()) < 0.1 and abs(z.std() - 1) < 0.1 + off and abs(z).max() < 5 + off, f"sigma {sigma}: {len(z)}, {z.mean()}, {z.std()}, {abs(z).max()}")
+
+
 trains()
 averages()
 is_exact()
 goes_on()
 looks()
 obeys()
+takes_weights_of_others()
 finish("generate")

@@ -15,6 +15,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/files/data.h"
 #include "src/cmd/files/layers.h"
+#include "src/cmd/files/made_by.h"
 #include "src/cmd/files/properties.h"
 #include "src/cmd/output.h"
 #include "src/model/generator.h"
@@ -23,7 +24,8 @@ enum { STEPS_MOST = 10000, PASS_MOST = 1 << 16, SAMPLES_MOST = 1 << 28, FLUSH = 
 
 struct generate {
     struct mf_common common;
-    const char *model;
+    struct mf_made_by by;
+    double sigma;
     long samples, first, steps, pass, per_class;
     struct mf_texts condition, layers;
 };
@@ -31,12 +33,19 @@ struct generate {
 #define ROW(word, field, kind, standard, help) MF_OPT(generate, word, field, kind, standard, help)
 
 static const struct mf_opt rows[] = {
-    ROW("model", model, MF_TEXT, NULL, "model of train unet (.safetensors)"),
-    MF_ALIAS("checkpoint-path", "model"),
+    ROW("model", by.model, MF_TEXT, NULL,
+        "model of train unet (.safetensors, or its folder); imagenet: adm-imagenet64 with the weights of "
+        "--checkpoint-path"),
+    ROW("checkpoint-path", by.weights, MF_TEXT, NULL, "weights of --model imagenet; without --model, the model"),
+    ROW("arch", by.arch, MF_TEXT, NULL,
+        "network of published weights that do not say it: adm-imagenet64, or unet with its sizes"),
+    ROW("prompt-file", by.prompts, MF_TEXT, NULL, "of models that read texts; none is here, so it is refused"),
     ROW("num-samples", samples, MF_LONG, "1000", "samples to make"),
     ROW("first", first, MF_LONG, "0", "number of the first one: any part of a set can be made alone"),
     ROW("steps", steps, MF_LONG, "18", "noise levels on the way from noise to a sample"),
     MF_ALIAS("num-denoising-steps", "steps"),
+    ROW("conditioning-sigma", sigma, MF_REAL, "80",
+        "noise level where samples begin; of --steps 1 the one for which the generator was trained"),
     ROW("pass-size", pass, MF_LONG, "8",
         "samples that go through the network together; bits of a sample depend on it; GPUs need more to be fast"),
     MF_ALIAS("batch-size", "pass-size"),
@@ -85,11 +94,12 @@ static int in_range(const char *word, long value, long least, long most)
 
 static int check(const struct mf_session *session, void *options)
 {
-    const struct generate *o = options;
+    struct generate *o = options;
 
     (void)session;
-    if (!o->model || !*o->model)
-        return mf_fail(MF_USAGE, "no model; try: --model FILE.safetensors, of mesoforge train unet");
+    MF_TRY(mf_made_by_settle(&o->by));
+    if (!(o->sigma > MF_NOISE_LEAST) || !isfinite(o->sigma))
+        return mf_fail(MF_USAGE, "--conditioning-sigma %g: it must be a number above %g", o->sigma, MF_NOISE_LEAST);
     MF_TRY(in_range("num-samples", o->samples, 1, SAMPLES_MOST));
     MF_TRY(in_range("first", o->first, 0, SAMPLES_MOST));
     MF_TRY(in_range("steps", o->steps, 1, STEPS_MOST));
@@ -153,7 +163,7 @@ static int take_condition(struct job *job, const char *text)
     free(name);
     if (taken) return MF_OK;
     known = conditions_text(d);
-    rc = mf_fail(MF_USAGE, "--condition %.100s: the model of '%.200s' takes %.300s", text, job->o->model, known);
+    rc = mf_fail(MF_USAGE, "--condition %.100s: the model of '%.200s' takes %.300s", text, job->o->by.model, known);
     free(known);
     return rc;
 }
@@ -166,13 +176,14 @@ static int take_wishes(struct job *job)
     const char **text = mf_words_names(o->condition.count, o->condition.at, NULL, NULL, &n);
     int rc = MF_OK;
 
-    job->wish = (struct mf_generator_wish){.sampling = {(size_t)o->steps, (uint64_t)o->common.seed, MF_NOISE_MOST},
+    job->wish = (struct mf_generator_wish){.sampling = {(size_t)o->steps, (uint64_t)o->common.seed, o->sigma},
                                            .per_class = (size_t)o->per_class,
                                            .label = -1,
                                            .value = MF_MUST(calloc(d->columns + 1, sizeof(float)), "conditions")};
     for (size_t c = 0; c < d->columns; ++c) job->wish.value[c] = NAN;
     if (o->per_class && !d->classes)
-        rc = mf_fail(MF_USAGE, "--samples-per-class: the model of '%.200s' knows no classes; leave it out", o->model);
+        rc =
+            mf_fail(MF_USAGE, "--samples-per-class: the model of '%.200s' knows no classes; leave it out", o->by.model);
     for (size_t k = 0; rc == MF_OK && k < n; ++k) rc = take_condition(job, text[k]);
     if (rc == MF_OK && o->per_class && job->wish.label >= 0)
         rc =
@@ -211,7 +222,7 @@ static struct mf_dataset_wish set_of(const struct job *job)
     return (struct mf_dataset_wish){.samples = (size_t)job->o->samples,
                                     .ndim = c->dims[0] > 1 ? 3 : 2,
                                     .dims = {c->dims[0], c->dims[1], c->dims[2], c->phases ? 1 : c->dims[3]},
-                                    .is_float = !c->phases,
+                                    .is_float = !c->phases && !c->foreign,
                                     .phases = c->phases,
                                     .classes = c->denoise->classes,
                                     .class_name = job->class_name,
@@ -252,6 +263,7 @@ static int write_settings(struct job *job)
     to = MF_MUST(open_memstream(&job->settings, &size), "settings");
     fprintf(to, "model: %s\n--seed: %ld\n--steps: %ld\n--pass-size: %ld\n--first: %ld\n--samples-per-class: %ld\n",
             hash, o->common.seed, o->steps, o->pass, o->first, o->per_class);
+    if (o->sigma != MF_NOISE_MOST) fprintf(to, "--conditioning-sigma: %.9g\n", o->sigma);
     if (job->wish.label >= 0) fprintf(to, "--condition class: %d\n", (int)job->wish.label);
     for (size_t c = 0; c < d->columns; ++c)
         if (!isnan(job->wish.value[c])) fprintf(to, "--condition %s: %.9g\n", d->column[c], (double)job->wish.value[c]);
@@ -282,7 +294,7 @@ static int take_memory(struct job *job)
     const struct mf_model_card *c = job->card;
     const size_t voxels = c->dims[0] * c->dims[1] * c->dims[2];
 
-    job->bytes = c->phases ? voxels : voxels * c->dims[3] * sizeof(float);
+    job->bytes = c->phases ? voxels : voxels * c->dims[3] * (c->foreign ? 1 : sizeof(float));
     job->x = MF_MUST(calloc(job->pass, job->bytes), "samples of a pass");
     job->label = MF_MUST(calloc(job->pass, sizeof *job->label), "samples of a pass");
     job->value = MF_MUST(calloc(job->pass * c->denoise->columns + 1, sizeof *job->value), "samples of a pass");
@@ -414,7 +426,7 @@ static int open_card(struct job *job)
 {
     const struct mf_comm *comm = job->session->comm;
     struct mf_model_card card;
-    int rc = mf_agree(comm, mf_generator_card(job->o->model, NULL, &card));
+    int rc = mf_agree(comm, mf_generator_card(job->o->by.model, job->o->by.arch, &card));
 
     if (rc == MF_OK) rc = mf_safetensors_same(comm, card.file);
     if (rc == MF_OK && job->lists)
@@ -430,8 +442,8 @@ static int open_model(struct job *job)
     struct mf_session *s = job->session;
     const struct mf_comm *comm = s->comm;
 
-    MF_TRY(mf_agree(
-        comm, mf_generator_open(job->o->model, NULL, job->pass, job->layers, job->layer, s->queue, &job->generator)));
+    MF_TRY(mf_agree(comm, mf_generator_open(job->o->by.model, job->o->by.arch, job->pass, job->layers, job->layer,
+                                            s->queue, &job->generator)));
     job->card = mf_generator_says(job->generator);
     return mf_agree(comm, take_wishes(job));
 }
@@ -443,7 +455,7 @@ static int generate(struct job *job)
     int rc;
 
     MF_TRY(mf_session_may_write(s, s->common->output, ".h5"));
-    if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, 1, &job->o->model));
+    if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, 1, &job->o->by.model));
     MF_TRY(open_card(job));
     if (job->lists) return MF_OK;
     MF_TRY(open_model(job));

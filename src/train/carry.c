@@ -176,13 +176,13 @@ static float *rows_of(const struct mf_carry *c, const struct mf_carried *from, c
 
         if (old < c->experts.count)
             memcpy(rows + e * columns, from->state[state] + old * columns, columns * sizeof *rows);
-        else if (state == MF_STATE_WEIGHT)
+        else if (state == MF_STATE_WEIGHT || state == MF_STATE_AVERAGE)
             new_row(from, t->opts.seed, t->experts.id[e], columns, rows + e * columns);
     }
     return rows;
 }
 
-void mf_carry_put(const struct mf_carry *c, struct mf_trainer *t)
+static void put_states(const struct mf_carry *c, struct mf_trainer *t, int first, int end)
 {
     const struct mf_network *n = &t->network;
 
@@ -190,7 +190,7 @@ void mf_carry_put(const struct mf_carry *c, struct mf_trainer *t)
         const struct mf_value *value = &n->net->value[v];
         const struct mf_carried *from = mf_value_is_weight(value) ? mf_carry_find(c, value->name) : NULL;
 
-        for (int s = 0; from && s < MF_STATES; ++s) {
+        for (int s = first; from && s < end; ++s) {
             float *rows = from->state[s] && from->by_expert ? rows_of(c, from, t, s) : NULL;
 
             if (from->state[s] && mf_weights_has(&t->weights, (int)v, (enum mf_state)s))
@@ -198,7 +198,16 @@ void mf_carry_put(const struct mf_carry *c, struct mf_trainer *t)
             free(rows);
         }
     }
+}
+
+/* The average of a new weight is the weight. */
+void mf_carry_put(const struct mf_carry *c, struct mf_trainer *t)
+{
+    put_states(c, t, MF_STATE_WEIGHT, MF_STATE_AVERAGE);
     mf_weights_masters(&t->weights, 0);
+    if (!t->network.average_begin) return;
+    mf_walk_run(t->walk, t->network.average_begin);
+    put_states(c, t, MF_STATE_AVERAGE, MF_STATES);
 }
 
 /* -- merging -- */

@@ -388,7 +388,7 @@ static int take_best(struct mf_loop *loop)
     struct mf_model_card card;
     int rc;
 
-    if (loop->since == 0) return MF_OK;
+    if (loop->since == 0 && !t->network.average_swap) return MF_OK; /* a file has averages */
     rc = mf_model_card_open(loop->run->output, &card);
     if (rc == MF_OK) rc = mf_saved_load(&card, t);
     mf_model_card_close(&card);

@@ -212,13 +212,13 @@ static void optimise(struct mf_trainer *t, const struct mf_step *step)
 
     number[MF_NUMBER_LEARNING_RATE] = step->rate;
     number[MF_NUMBER_SCALE] = (clip > 0 && step->norm > clip ? clip / step->norm : 1) / t->scale.value;
-    if (t->step == 0 && t->network.average_begin) mf_walk_run(t->walk, t->network.average_begin);
+    if (t->step == t->skipped && t->network.average_begin) mf_walk_run(t->walk, t->network.average_begin);
     mf_walk_run(t->walk, t->network.optimise);
 }
 
 void mf_trainer_swap(struct mf_trainer *t)
 {
-    if (t->network.average_swap && t->step > 0) mf_walk_run(t->walk, t->network.average_swap);
+    if (t->network.average_swap && t->step > t->skipped) mf_walk_run(t->walk, t->network.average_swap);
 }
 
 int mf_trainer_step(struct mf_trainer *t, size_t n, int64_t *wish, struct mf_step *step)

@@ -3,7 +3,6 @@ become longer. usage: generate.py MESOFORGE MPIEXEC"""
 import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -67,11 +66,11 @@ def trains():
 
 def weights(path):
     """Arrays of a model's file, by name."""
-    data = open(path, "rb").read()
-    size = struct.unpack("<Q", data[:8])[0]
-    head = json.loads(data[8:8 + size])
-    head.pop("__metadata__")
-    return {name: numpy.frombuffer(data[8 + size + at["data_offsets"][0]:8 + size + at["data_offsets"][1]], "<f4") for name, at in head.items()}
+    with open(path, "rb") as file:
+        text = file.read(int.from_bytes(file.read(8), "little"))
+        numbers = file.read()
+    return {name: numpy.frombuffer(numbers[one["data_offsets"][0]:one["data_offsets"][1]], "<f4").reshape(one["shape"])
+            for name, one in json.loads(text).items() if name != "__metadata__"}
 
 
 def averages():
@@ -90,6 +89,9 @@ def averages():
             for name in mean:
                 mean[name] = keep * mean[name] + (1 - keep) * now[name]
                 check(numpy.allclose(got[name], mean[name], rtol=1e-4, atol=1e-5), f"--average, {ranks} ranks, epoch {epoch}: {name}")
+        best = json.loads(made("info", "--json", f"mean{ranks}/model.safetensors").out)["model"]["results"]["best_epoch"]
+        last, kept = weights(f"mean{ranks}/model.safetensors"), weights(f"mean{ranks}/model_epoch{best}.safetensors")
+        check(best == 4 and all(numpy.array_equal(last[name], kept[name]) for name in kept), f"--average, {ranks} ranks: the result is not epoch {best}")
 
 
 def is_exact():
@@ -125,14 +127,6 @@ def goes_on():
     for words, says in ((["--steps", "4", *LAYERS], "--steps"), (["--steps", "3"], "--layers: encoder_block_0,encoder_bottleneck,decoder_block_6 (now"), (["--steps", "3", "--layers", "midblock"], "--layers: midblock (in")):
         done = run("generate", "--model", "run/model.safetensors", *words, "--num-samples", "80", "--output", "one.h5")
         check(done.status == 2 and says in done.err, f"{words}: {done}")
-
-
-def weights(path):
-    with open(path, "rb") as file:
-        text = file.read(int.from_bytes(file.read(8), "little"))
-        numbers = file.read()
-    return {name: numpy.frombuffer(numbers[one["data_offsets"][0]:one["data_offsets"][1]], "<f4").reshape(one["shape"])
-            for name, one in json.loads(text).items() if name != "__metadata__"}
 
 
 def convolve(w, name, x):

@@ -307,6 +307,10 @@ static int read_denoise(struct mf_model_card *c)
 
     if (!json) return MF_OK;
     if (!c->arch->denoise || mf_json_kind(json) != MF_JSON_OBJECT) return mf_model_card_refuse(c, key);
+    if (mf_json_get(c->json, "classes") || mf_json_get(c->json, "columns"))
+        return mf_fail(MF_INPUT,
+                       "'%s': its metadata say 'denoise', and 'classes' or 'columns'; a model has one of these",
+                       c->path);
     c->denoise = MF_MUST(calloc(1, sizeof *c->denoise), "conditions");
     return mf_denoise_read(json, c->denoise, &key) == MF_OK ? MF_OK : mf_model_card_refuse(c, key);
 }

@@ -139,8 +139,18 @@ static int read_names(const struct mf_json *names, size_t n, mf_name *name)
 
         if (mf_json_kind(item) != MF_JSON_TEXT || !*mf_json_to_text(item)) return 0;
         snprintf(name[i], sizeof name[i], "%s", mf_json_to_text(item));
+        for (size_t k = 0; k < i; ++k)
+            if (strcmp(name[k], name[i]) == 0) return 0;
     }
     return 1;
+}
+
+static int read_number(const struct mf_json *json, const char *name, double *to)
+{
+    const struct mf_json *value = mf_json_get(json, name);
+
+    *to = is_number(value) ? mf_json_to_real(value) : NAN;
+    return isfinite(*to);
 }
 
 static int read_numbers(const struct mf_json *from, size_t n, double *to)
@@ -154,17 +164,28 @@ static int read_numbers(const struct mf_json *from, size_t n, double *to)
     return 1;
 }
 
+static int read_label(const struct mf_json *from, size_t classes, int32_t *label)
+{
+    const long long value = mf_json_kind(from) == MF_JSON_INT ? mf_json_to_int(from) : -2;
+
+    if (value < -1 || value >= (long long)classes) return 0;
+    *label = (int32_t)value;
+    return 1;
+}
+
 static int read_row(const struct mf_json *row, struct mf_denoise *d, size_t r)
 {
     const size_t labels = d->label ? 1 : 0;
 
     if (count_of(row) != labels + d->columns) return 0;
-    for (size_t i = 0; i < labels + d->columns; ++i)
-        if (!is_number(mf_json_item(row, i))) return 0;
-    if (d->label) d->label[r] = (int32_t)mf_json_to_int(mf_json_item(row, 0));
-    if (d->label && (d->label[r] < -1 || d->label[r] >= (int32_t)d->classes)) return 0;
-    for (size_t c = 0; c < d->columns; ++c)
-        d->value[r * d->columns + c] = (float)mf_json_to_real(mf_json_item(row, labels + c));
+    if (d->label && !read_label(mf_json_item(row, 0), d->classes, &d->label[r])) return 0;
+    for (size_t c = 0; c < d->columns; ++c) {
+        float *value = &d->value[r * d->columns + c];
+
+        if (!is_number(mf_json_item(row, labels + c))) return 0;
+        *value = (float)mf_json_to_real(mf_json_item(row, labels + c));
+        if (!isfinite(*value)) return 0;
+    }
     return 1;
 }
 
@@ -184,9 +205,10 @@ int mf_denoise_read(const struct mf_json *json, struct mf_denoise *d, const char
     if (count_of(columns) > MF_REALS_MAX) return refuse(key, "columns");
     if (count_of(rows) == SIZE_MAX) return refuse(key, "conditions");
     mf_denoise_take(d, count_of(classes), count_of(columns), count_of(rows));
-    d->mean = mf_json_to_finite(mf_json_get(json, "noise_mean"));
-    d->deviation = mf_json_to_finite(mf_json_get(json, "noise_deviation"));
-    d->dropped = mf_json_to_finite(mf_json_get(json, "dropped"));
+    if (!read_number(json, "noise_mean", &d->mean)) return refuse(key, "noise_mean");
+    if (!read_number(json, "noise_deviation", &d->deviation) || !(d->deviation > 0))
+        return refuse(key, "noise_deviation");
+    if (!read_number(json, "dropped", &d->dropped) || d->dropped < 0 || d->dropped >= 1) return refuse(key, "dropped");
     if (!read_names(classes, d->classes, d->class_name)) return refuse(key, "classes");
     if (!read_names(columns, d->columns, d->column)) return refuse(key, "columns");
     if (!read_numbers(mf_json_get(json, "column_mean"), d->columns, d->column_mean)) return refuse(key, "column_mean");

@@ -9,6 +9,8 @@
 #include "src/model/denoise.h"
 #include "src/model/registry.h"
 
+enum { PATCH = 16 };
+
 struct facts {
     size_t extent, channels, classes;
 };
@@ -28,7 +30,11 @@ static int find_facts(const struct mf_safetensors *file, size_t patch, struct fa
         if (entry[k].name[end] || entry[k].ndim != 4 || ny != nx || ny > 1 << 20) continue;
         *facts = (struct facts){ny * patch, entry[k].dims[1] / (patch * patch),
                                 labels && labels->ndim == 2 ? labels->dims[1] : 0};
-        return MF_OK;
+        if (facts->channels >= 1 && facts->channels <= MF_CHANNELS_MAX && facts->classes <= MF_CLASSES_MAX)
+            return MF_OK;
+        return mf_fail(MF_INPUT,
+                       "'%.300s' is of images with %zu channels and %zu classes; 1 to %d and at most %d are read",
+                       mf_safetensors_path(file), facts->channels, facts->classes, MF_CHANNELS_MAX, MF_CLASSES_MAX);
     }
     return mf_fail(MF_INPUT,
                    "'%.300s' has no array 'model.enc.NxN_conv.weight', so it holds no weights of a U-Net of ADM; its "
@@ -86,6 +92,7 @@ int mf_foreign_card(const struct mf_safetensors *file, const char *word, struct 
         return mf_fail(MF_USAGE, "--arch %s predicts classes or properties and makes no samples; try: --arch unet",
                        arch->name);
     MF_TRY(mf_arch_complete(arch, &args));
+    if (args.patch > PATCH) return mf_fail(MF_USAGE, "--arch %.200s: a patch has at most %d pixels", word, PATCH);
     MF_TRY(find_facts(file, (size_t)args.patch, &facts));
     *card = mf_json_object();
     MF_JSON(*card, "version", 2, "arch", word);

@@ -95,6 +95,7 @@ static int build(struct mf_model *m)
     MF_TRY(mf_build_end(&b));
     m->net->value[m->y].kept = 1;
     m->answers = mf_shape_count(&m->net->value[m->y].shape) / m->batch;
+    MF_ASSERT(m->card->denoise || m->answers == m->card->outputs.count);
     MF_TRY(keep_layers(m));
     mf_pass_fuse(m->list, MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
     MF_TRY(mf_pass_plan(m->list, m->queue));

@@ -19,6 +19,7 @@ enum {
     GROUPS = 32, /* of channels, at most */
     LEAST = 4,   /* channels of a group */
     HEAD = 64,   /* channels of a head */
+    MOST_WIDTH = 1 << 16,
     MOST_LEVELS = 8,
     MOST_BLOCKS = 16,
     MOST_PATCH = 16,
@@ -144,6 +145,9 @@ static int check_width(const struct mf_arch_args *args)
 {
     long near = 0;
 
+    if (args->width > MOST_WIDTH)
+        return mf_fail(MF_USAGE, "--width %ld: a unet has at most %d channels at its first level", args->width,
+                       MOST_WIDTH);
     if (fits(*args, args->width)) return MF_OK;
     while (!fits(*args, args->width - near) && !fits(*args, args->width + near)) ++near;
     if (!fits(*args, args->width - near)) near = -near;

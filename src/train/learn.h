@@ -142,6 +142,8 @@ struct mf_learn {
     int (*load)(const struct mf_model_card *card, struct mf_task *task);
     /** Finds outputs in a dataset by name, where file @p path is that of the task: MF_INPUT. */
     int (*fit)(struct mf_task *task, const char *path, struct mf_dataset *set);
+    /** Do two tasks know the same facts? NULL: outputs say all. */
+    int (*same)(const struct mf_task *a, const struct mf_task *b);
     /** Warns of a set that is hard to learn from. NULL: of none. */
     void (*doubt)(const struct mf_task *task, const struct mf_dataset *set);
     /** Frees own. NULL: free() does. */

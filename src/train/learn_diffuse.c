@@ -314,10 +314,27 @@ static int fit(struct mf_task *task, const char *path, struct mf_dataset *set)
         if (!find_column(set, d->column[c], &own->column[c]))
             return mf_fail(MF_INPUT, "'%s' has no column '%s', which is a condition of the model of '%s'", set->path,
                            d->column[c], path);
-    if (d->classes && set->classes != d->classes)
-        return mf_fail(MF_INPUT, "'%s' has %zu classes, and the model of '%s' knows %zu", set->path, set->classes, path,
-                       d->classes);
+    for (size_t k = 0; k < d->classes; ++k)
+        if (set->classes != d->classes || strcmp(set->class_name[k], d->class_name[k]) != 0)
+            return mf_fail(MF_INPUT, "'%s' has other classes than the model of '%s', or in another order", set->path,
+                           path);
     return MF_OK;
+}
+
+static int are_same(size_t n, const mf_name *a, size_t m, const mf_name *b)
+{
+    size_t i = 0;
+
+    while (i < n && i < m && strcmp(a[i], b[i]) == 0) ++i;
+    return i == n && i == m;
+}
+
+static int same(const struct mf_task *one, const struct mf_task *other)
+{
+    const struct mf_denoise *a = &own_of(one)->denoise, *b = &own_of(other)->denoise;
+
+    return are_same(a->classes, (const mf_name *)a->class_name, b->classes, (const mf_name *)b->class_name) &&
+           are_same(a->columns, (const mf_name *)a->column, b->columns, (const mf_name *)b->column);
 }
 
 const struct mf_learn mf_learn_diffuse = {.name = "unet",
@@ -339,4 +356,5 @@ const struct mf_learn mf_learn_diffuse = {.name = "unet",
                                           .save = save,
                                           .load = load,
                                           .fit = fit,
+                                          .same = same,
                                           .close = close_own};

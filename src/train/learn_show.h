@@ -18,6 +18,8 @@ struct mf_learn_show {
     const char *picture; /* its file; NULL: scores are not drawn */
     int draws_outputs;   /* the picture needs the outputs of all samples */
     const char *title;   /* of the list of outputs: "classes:" */
+    /** Prints further lines of a model's facts. NULL: there are none. */
+    void (*facts)(const struct mf_task *task, FILE *to);
 
     /** Draws scores into file @p path: MF_OUTPUT. */
     int (*draw)(const struct mf_scored *of, const char *title, const char *path);

@@ -62,7 +62,7 @@ static int remove_noise(void *context, size_t n, double sigma, const float *x, f
                            n * k->count * sizeof *clean);
     m->queue->backend->sync(m->queue);
     for (size_t i = 0; i < n * k->count; ++i) clean[i] = (float)(l.skip * (double)x[i] + l.out * (double)clean[i]);
-    return is_finite(n * k->count, clean) ? MF_OK : mf_fail(MF_NUMERIC, "a sample that is made overflows");
+    return MF_OK; /* in stage 3 other ranks wait in the next look */
 }
 
 static size_t each_of(const struct mf_scorer *m, const char *name)
@@ -133,6 +133,9 @@ static int make_batch(struct maker *k, const struct mf_sampling *how, size_t fir
 
     draw_conditions(k, how->seed, first);
     MF_TRY(mf_sample(&by, how, first, batch, k->memory, k->memory + batch * k->count));
+    if (first < samples && !is_finite(batch * k->count, k->memory))
+        return mf_fail(MF_NUMERIC, "a sample that the network makes is not finite; try: --made-samples 0, or a smaller "
+                                   "--learning-rate");
     for (size_t r = 0; r < batch && first + r < samples; ++r)
         MF_TRY(take(context, first + r, as_sample(k, k->memory + r * k->count)));
     return MF_OK;

@@ -74,6 +74,37 @@ static void conditions(void)
     mf_denoise_close(&d);
 }
 
+/* A card that is not as it is written. */
+static void refuses(const char *was, const char *is, const char *where)
+{
+    struct mf_denoise d = example(), back;
+    struct mf_json *json = mf_denoise_json(&d);
+    char *text = mf_json_string(json), *at = strstr(text, was), *other = calloc(strlen(text) + strlen(is) + 1, 1);
+    const char *key = "";
+
+    CHECK_SAYS(at != NULL, "no %s in %s", was, text);
+    if (at) sprintf(other, "%.*s%s%s", (int)(at - text), text, is, at + strlen(was));
+    mf_json_free(json);
+    json = mf_json_parse(other);
+    CHECK(json != NULL);
+    CHECK_SAYS(mf_denoise_read(json, &back, &key) == MF_INPUT && strcmp(key, where) == 0, "%s: '%s'", is, key);
+    mf_denoise_close(&back);
+    mf_denoise_close(&d);
+    mf_json_free(json);
+    free(text);
+    free(other);
+}
+
+static void refuses_all(void)
+{
+    refuses("\"flat\"", "\"round\"", "classes");
+    refuses("[-1,", "[0.5,", "conditions");
+    refuses("[-1,", "[4294967297,", "conditions");
+    refuses("[-1,", "[2,", "conditions");
+    refuses("\"noise_mean\"", "\"noise\"", "noise_mean");
+    refuses("\"dropped\":", "\"dropped\":2,\"other\":", "dropped");
+}
+
 static void samples(void)
 {
     const float input[] = {0, 1, 1, 0, 0.2F, 0.9F};
@@ -148,6 +179,7 @@ int main(void)
     levels();
     bytes();
     conditions();
+    refuses_all();
     samples();
     sampler();
     return failures != 0;

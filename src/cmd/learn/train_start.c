@@ -78,6 +78,8 @@ static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, const
     const char *head = t->opts.arch->head;
 
     MF_TRY(check_network(s, t));
+    if (is_new && t->opts.arch->denoise)
+        return mf_fail(MF_INPUT, "the model of '%s' has other conditions; mesoforge info prints them", s->path);
     if (is_new && !head)
         return mf_fail(MF_INPUT,
                        "the model of '%s' predicts something else, and in --arch %s every expert has a last layer of "

@@ -140,8 +140,10 @@ int mf_sets_count_copies(const struct mf_show *show, long wanted, struct mf_sets
     int rc;
 
     for (int k = 0; k < MF_SETS; ++k) {
-        s->copies.id[k] = MF_MUST(calloc(most + 1, sizeof **s->copies.id), "copies");
-        s->copies.near[k] = MF_MUST(calloc(most + 1, sizeof **s->copies.near), "copies");
+        const size_t all = k == MF_SETS_REAL ? real->count[MF_VALIDATION] : s->n[MF_SETS_MADE];
+
+        s->copies.id[k] = MF_MUST(calloc((most < all ? most : all) + 1, sizeof **s->copies.id), "copies");
+        s->copies.near[k] = MF_MUST(calloc((most < all ? most : all) + 1, sizeof **s->copies.near), "copies");
     }
     if (!most) return MF_OK;
     s->copies.n[MF_SETS_REAL] =

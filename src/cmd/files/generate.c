@@ -11,12 +11,12 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/base/words.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/files/data.h"
 #include "src/cmd/files/layers.h"
 #include "src/cmd/files/made_by.h"
 #include "src/cmd/files/properties.h"
+#include "src/cmd/files/wanted.h"
 #include "src/cmd/output.h"
 #include "src/model/generator.h"
 
@@ -107,89 +107,15 @@ static int check(const struct mf_session *session, void *options)
     return in_range("samples-per-class", o->per_class, 0, SAMPLES_MOST);
 }
 
-/* The conditions that the model knows; heap. */
-static char *conditions_text(const struct mf_denoise *d)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *to = MF_MUST(open_memstream(&text, &size), "a text");
-
-    for (size_t k = 0; k < d->classes; ++k) fprintf(to, "%s%s", k ? "|" : "class=", d->class_name[k]);
-    for (size_t c = 0; c < d->columns; ++c) fprintf(to, "%s%s=VALUE", c || d->classes ? ", " : "", d->column[c]);
-    if (d->classes + d->columns == 0) fprintf(to, "nothing");
-    MF_ASSERT(fclose(to) == 0);
-    return text;
-}
-
-/* A class by its name or its number. */
-static int take_class(const struct mf_denoise *d, const char *word, int32_t *label)
-{
-    char *end;
-    const long number = strtol(word, &end, 10);
-
-    for (size_t k = 0; k < d->classes; ++k)
-        if (strcmp(d->class_name[k], word) == 0) {
-            *label = (int32_t)k;
-            return 1;
-        }
-    if (end == word || *end || number < 0 || (size_t)number >= d->classes) return 0;
-    *label = (int32_t)number;
-    return 1;
-}
-
-static int take_value(const struct mf_denoise *d, const char *name, const char *word, float *value)
-{
-    char *end;
-    const double number = strtod(word, &end);
-    size_t c = 0;
-
-    while (c < d->columns && strcmp(d->column[c], name) != 0) ++c;
-    if (c == d->columns || end == word || *end || !isfinite(number)) return 0;
-    value[c] = (float)number;
-    return 1;
-}
-
-static int take_condition(struct job *job, const char *text)
-{
-    const struct mf_denoise *d = job->card->denoise;
-    const char *equals = strchr(text, '=');
-    char *name = mf_format("%.*s", equals ? (int)(equals - text) : 0, text), *known;
-    int taken = 0, rc;
-
-    if (equals && strcmp(name, "class") == 0)
-        taken = take_class(d, equals + 1, &job->wish.label);
-    else if (equals)
-        taken = take_value(d, name, equals + 1, job->wish.value);
-    free(name);
-    if (taken) return MF_OK;
-    known = conditions_text(d);
-    rc = mf_fail(MF_USAGE, "--condition %.100s: the model of '%.200s' takes %.300s", text, job->o->by.model, known);
-    free(known);
-    return rc;
-}
-
 static int take_wishes(struct job *job)
 {
     const struct generate *o = job->o;
-    const struct mf_denoise *d = job->card->denoise;
-    size_t n;
-    const char **text = mf_words_names(o->condition.count, o->condition.at, NULL, NULL, &n);
-    int rc = MF_OK;
 
     job->wish = (struct mf_generator_wish){.sampling = {(size_t)o->steps, (uint64_t)o->common.seed, o->sigma},
-                                           .per_class = (size_t)o->per_class,
-                                           .label = -1,
-                                           .value = MF_MUST(calloc(d->columns + 1, sizeof(float)), "conditions")};
-    for (size_t c = 0; c < d->columns; ++c) job->wish.value[c] = NAN;
-    if (o->per_class && !d->classes)
-        rc =
-            mf_fail(MF_USAGE, "--samples-per-class: the model of '%.200s' knows no classes; leave it out", o->by.model);
-    for (size_t k = 0; rc == MF_OK && k < n; ++k) rc = take_condition(job, text[k]);
-    if (rc == MF_OK && o->per_class && job->wish.label >= 0)
-        rc =
-            mf_fail(MF_USAGE, "--samples-per-class and --condition class contradict each other: leave one of them out");
-    free(text);
-    return rc;
+                                           .per_class = (size_t)o->per_class};
+    MF_TRY(mf_wanted_read(&o->condition, o->by.model, job->card->denoise, &job->wish));
+    if (job->session->comm->rank == 0) mf_wanted_warn(job->card->denoise, &job->wish);
+    return MF_OK;
 }
 
 /* -- the set -- */
@@ -263,6 +189,12 @@ static int write_settings(struct job *job)
     to = MF_MUST(open_memstream(&job->settings, &size), "settings");
     fprintf(to, "model: %s\n--seed: %ld\n--steps: %ld\n--pass-size: %ld\n--first: %ld\n--samples-per-class: %ld\n",
             hash, o->common.seed, o->steps, o->pass, o->first, o->per_class);
+    if (job->card->foreign) { /* its file does not say it */
+        char *word = mf_arch_word(job->card->arch, &job->card->args);
+
+        fprintf(to, "--arch: %s\n", word);
+        free(word);
+    }
     if (o->sigma != MF_NOISE_MOST) fprintf(to, "--conditioning-sigma: %.9g\n", o->sigma);
     if (job->wish.label >= 0) fprintf(to, "--condition class: %d\n", (int)job->wish.label);
     for (size_t c = 0; c < d->columns; ++c)
@@ -412,8 +344,8 @@ static int write_set(struct job *job, const char *path)
     int rc = mf_writer_open(comm, path, &wish, &from, &writer), closed;
 
     if (rc == MF_OK && mf_writer_found(writer) > 0 && comm->rank == 0)
-        mf_info("'%s' has %zu of %zu samples; the run goes on from there", path, mf_writer_found(writer),
-                wish.set.samples);
+        mf_info("'%s' has %zu of %zu samples%s", path, mf_writer_found(writer), wish.set.samples,
+                mf_writer_found(writer) < wish.set.samples ? "; the run goes on from there" : "");
     if (rc == MF_OK) rc = make_all(job, writer);
     if (rc == MF_OK) rc = mf_writer_finish(writer);
     closed = mf_writer_close(writer);
@@ -520,7 +452,7 @@ const struct mf_cmd mf_cmd_generate = {
         "read. "
         "Sample i follows from the weights, the seed, its number and --pass-size alone: it does not depend on ranks, "
         "threads and interruptions. A run that was stopped goes on when it is started again, also on another number of "
-        "ranks, and so does a finished one with a larger --num-samples.\n"
+        "ranks. A finished set becomes longer with a larger --num-samples.\n"
         "\n"
         "With --layers the set also has activations of the network: /activations/NAME, [sample][channel][y][x], of the "
         "last time that the network looks at a sample. --layers list prints the names and extents, and makes nothing. "

@@ -83,6 +83,7 @@ static void print(const char *file, const struct mf_model_card *s, const struct 
     printf("%s: model of --arch %s, --width %ld, --depth %ld\n", file, s->arch->name, s->args.width, s->args.depth);
     print_samples(s, task);
     print_values(s);
+    if (task->learn->show->facts) task->learn->show->facts(task, stdout);
     print_experts(s);
     if (!results) {
         printf("  the training that writes it has not ended\n");

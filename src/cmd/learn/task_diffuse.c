@@ -41,7 +41,6 @@ static int add_condition(const struct mf_dataset *set, const char *name, struct 
 {
     const size_t column = column_of(set, name);
 
-    if (strcmp(name, "none") == 0) return MF_OK;
     if (strcmp(name, "class") == 0) {
         if (set->classes == 0) return mf_fail(MF_USAGE, "--condition class: '%s' has no labels", set->path);
         c->classes = 1;
@@ -64,6 +63,7 @@ static int find_conditions(const struct mf_train_cmd *o, const struct mf_dataset
 
     c->column = MF_MUST(calloc(set->reals + n + 1, sizeof *c->column), "columns");
     if (n == 0) choose_conditions(set, c);
+    if (n == 1 && strcmp(name[0], "none") == 0) n = 0;
     for (size_t k = 0; rc == MF_OK && k < n; ++k) rc = add_condition(set, name[k], c);
     free(name);
     return rc;
@@ -87,16 +87,36 @@ static void measure_column(const struct mf_dataset *set, size_t column, double *
     if (!(*deviation > 1e-6 * fabs(*mean))) *deviation = 1;
 }
 
+static void keep_row(const struct mf_dataset *set, const struct conditions *c, size_t id, size_t r,
+                     struct mf_denoise *d)
+{
+    if (d->label) d->label[r] = set->label[id];
+    for (size_t k = 0; k < d->columns; ++k) d->value[r * d->columns + k] = set->real[id * set->reals + c->column[k]];
+}
+
+/* A rare class has one row, too; the last rows give way to it. */
+static void keep_rare(const struct mf_dataset *set, const struct conditions *c, struct mf_denoise *d)
+{
+    char *has = MF_MUST(calloc(d->classes + 1, 1), "classes");
+    size_t last = d->rows;
+
+    for (size_t r = 0; r < d->rows; ++r)
+        if (d->label[r] >= 0) has[d->label[r]] = 1;
+    for (size_t i = 0; i < set->count[MF_TRAIN] && last > d->rows / 2; ++i) {
+        const size_t id = set->id[MF_TRAIN][i];
+
+        if (set->label[id] < 0 || has[set->label[id]]) continue;
+        has[set->label[id]] = 1;
+        keep_row(set, c, id, --last, d);
+    }
+    free(has);
+}
+
 /* Conditions of samples that are spread evenly over the train split. */
 static void keep_conditions(const struct mf_dataset *set, const struct conditions *c, struct mf_denoise *d)
 {
-    for (size_t r = 0; r < d->rows; ++r) {
-        const size_t id = set->id[MF_TRAIN][r * set->count[MF_TRAIN] / d->rows];
-
-        if (d->label) d->label[r] = set->label[id];
-        for (size_t k = 0; k < d->columns; ++k)
-            d->value[r * d->columns + k] = set->real[id * set->reals + c->column[k]];
-    }
+    for (size_t r = 0; r < d->rows; ++r) keep_row(set, c, set->id[MF_TRAIN][r * set->count[MF_TRAIN] / d->rows], r, d);
+    if (d->label) keep_rare(set, c, d);
 }
 
 static struct mf_denoise describe(const struct mf_train_cmd *o, const struct mf_dataset *set,
@@ -135,7 +155,7 @@ static int find_moves(const struct mf_train_cmd *o, const struct mf_dataset *set
         while (w < sizeof word / sizeof *word && strcmp(name[k], word[w]) != 0) ++w;
         if (w < sizeof word / sizeof *word)
             *moves |= 1u << w;
-        else if (strcmp(name[k], "none") != 0)
+        else if (strcmp(name[k], "none") != 0 || n > 1)
             rc = mf_fail(MF_USAGE, "--augment %.60s: it must be none, or some of shift, flip, turn", name[k]);
     }
     free(name);

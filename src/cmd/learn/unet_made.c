@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/train/learn_diffuse.h"
 #include "src/train/made.h"
 
 enum { STEPS = 8 /* of a sample: few show how good a network is */ };
@@ -155,11 +157,22 @@ static int epoch_done(void *context, struct mf_loop *loop)
     return MF_OK;
 }
 
+static void say_conditions(const struct mf_denoise *d)
+{
+    char text[200] = "";
+
+    if (d->classes) mf_enumerate(text, sizeof text, "class");
+    for (size_t c = 0; c < d->columns; ++c) mf_enumerate(text, sizeof text, "%s", d->column[c]);
+    mf_info("conditions: %s",
+            *text ? text : "none; the volume fraction of samples is learnt best with one (--condition)");
+}
+
 static int begin(void *context, struct mf_loop *loop)
 {
     struct mf_unet_made *u = context;
 
     u->trainer = loop->trainer;
+    say_conditions(mf_task_denoiser(u->trainer->opts.task));
     loop->grown = u;
     loop->epoch_done = epoch_done;
     if (u->o->made == 0 || u->trainer->set->count[MF_VALIDATION] == 0) return MF_OK;

@@ -2,7 +2,7 @@
 include(${CMAKE_CURRENT_LIST_DIR}/io_target.cmake)
 mf_test(NAME io_npy SOURCE unit/io_npy.c ROOM mf_io RANKS 1 2 3)
 mf_test(NAME io_image SOURCE unit/io_image.c ROOM mf_io ARGS ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/io)
-mf_test(NAME io_tiff SOURCE unit/io_tiff.c ROOM mf_io)
+mf_test(NAME io_tiff SOURCE unit/io_tiff.c ROOM mf_io TIMEOUT 180)
 target_link_libraries(io_tiff PRIVATE TIFF::TIFF)
 mf_test(NAME io_hash SOURCE unit/io_hash.c ROOM mf_io)
 target_link_options(io_hash PRIVATE LINKER:--wrap=mf_comm_alive)

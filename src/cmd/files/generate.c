@@ -189,7 +189,8 @@ static int write_settings(struct job *job)
     to = MF_MUST(open_memstream(&job->settings, &size), "settings");
     fprintf(to, "model: %s\n--seed: %ld\n--steps: %ld\n--pass-size: %ld\n--first: %ld\n--samples-per-class: %ld\n",
             hash, o->common.seed, o->steps, o->pass, o->first, o->per_class);
-    if (job->card->foreign) { /* its file does not say it */
+    fprintf(to, "--device: %s\n", job->session->backend->name); /* others round otherwise */
+    if (job->card->foreign) {                                   /* its file does not say it */
         char *word = mf_arch_word(job->card->arch, &job->card->args);
 
         fprintf(to, "--arch: %s\n", word);

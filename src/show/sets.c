@@ -259,17 +259,19 @@ static void find_wanted(struct mf_sets *s, size_t part, size_t parts, const doub
     const struct mf_dataset *set = s->set[MF_SETS_MADE];
     const size_t n = s->n[MF_SETS_MADE];
     const size_t column = wanted_column(set, part + mf_set_measures_first(s->of[MF_SETS_MADE]));
-    double mean = 0, error = 0, off = 0, spread = 0;
+    double first, mean = 0, error = 0, off = 0, spread = 0;
 
     if (column == set->reals) return;
-    for (size_t i = 0; i < n; ++i) mean += (double)set->real[s->id[MF_SETS_MADE][i] * set->reals + column] / (double)n;
+    first = (double)set->real[s->id[MF_SETS_MADE][0] * set->reals + column]; /* equal values have no spread at all */
+    for (size_t i = 0; i < n; ++i)
+        mean += ((double)set->real[s->id[MF_SETS_MADE][i] * set->reals + column] - first) / (double)n;
     for (size_t i = 0; i < n; ++i) {
         const double wanted = (double)set->real[s->id[MF_SETS_MADE][i] * set->reals + column];
         const double made = fraction[i * parts + part];
 
         error += fabs(made - wanted);
         off += (made - wanted) * (made - wanted);
-        spread += (wanted - mean) * (wanted - mean);
+        spread += (wanted - first - mean) * (wanted - first - mean);
     }
     s->wanted[part] = (struct mf_sets_wanted){1, spread > 0 ? 1 - off / spread : NAN, error / (double)n};
 }

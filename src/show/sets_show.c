@@ -61,7 +61,9 @@ static void print_wanted(FILE *to, const struct mf_sets *s, size_t part)
     char text[CELL];
 
     if (!w->known) return;
-    fprintf(to, "  wanted volume fraction: R2 %s, off by %.5f in the mean\n", number(text, "%.4f", w->r2), w->error);
+    fprintf(to, "  wanted volume fraction");
+    if (s->shape.phases > 2) fprintf(to, " of phase %zu", part + mf_set_measures_first(s->of[MF_SETS_MADE]));
+    fprintf(to, ": R2 %s, off by %.5f in the mean\n", number(text, "%.4f", w->r2), w->error);
 }
 
 /* Prints shares of pixels, or differences of values in deviations of the real set. */

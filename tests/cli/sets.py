@@ -191,6 +191,8 @@ def wanted_agree():
     off = x.mean((1, 2)) - wanted
     check(abs(got["r2"] - (1 - (off ** 2).sum() / ((wanted - wanted.mean()) ** 2).sum())) < 1e-6 and abs(got["error"] - abs(off).mean()) < 1e-6, f"wanted: {got}")
     check("wanted volume fraction: R2" in made("compare", "real.h5", "made.h5").out, "R2 in the text")
+    write("made.h5", x, 2, wanted_volume_fraction=np.full(20, 0.9, "f4"))  # sums of it are rounded
+    check(said("real.h5", "made.h5")["phases"][0]["wanted_volume_fraction"]["r2"] is None, "R2 where all want the same")
 
 
 # ---- copies ----

@@ -17,6 +17,11 @@ struct mf_noise_level mf_noise_level(double sigma)
         .skip = data * data / both, .out = sigma * data / sqrt(both), .in = 1 / sqrt(both), .embedded = log(sigma) / 4};
 }
 
+void mf_denoise_estimate(const struct mf_noise_level *l, size_t count, const float *x, float *f)
+{
+    for (size_t i = 0; i < count; ++i) f[i] = (float)(l->skip * (double)x[i] + l->out * (double)f[i]);
+}
+
 /* -- conditions -- */
 
 void mf_denoise_take(struct mf_denoise *d, size_t classes, size_t columns, size_t rows)

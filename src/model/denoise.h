@@ -17,11 +17,19 @@
 #define MF_NOISE_LEAST 0.002
 #define MF_NOISE_MOST  80.0
 
-/** Factors at a noise level. */
+/** Names of the inputs of such a network [batch][..], which the host fills. */
+#define MF_DENOISE_X         "x"
+#define MF_DENOISE_LEVEL     "level"
+#define MF_DENOISE_CONDITION "condition"
+
+/** Factors at a noise level above 0. */
 struct mf_noise_level {
     double skip, out, in, embedded; /* embedded: what the network gets of the level, ln(sigma) / 4 */
 };
 struct mf_noise_level mf_noise_level(double sigma);
+
+/** Replaces the network's output F [count] by the estimate of x0, which is c_skip x + c_out F. @p x [count]. */
+void mf_denoise_estimate(const struct mf_noise_level *level, size_t count, const float *x, float *f);
 
 /** Conditions: a class, and columns of real values. */
 struct mf_denoise {

@@ -34,8 +34,8 @@ static void find_sizes(struct mf_generator *g)
 
     g->voxels = c->dims[0] * c->dims[1] * c->dims[2];
     g->channels = c->dims[3];
-    g->levels = mf_model_reads(g->model, "level");
-    g->width = mf_model_reads(g->model, "condition");
+    g->levels = mf_model_reads(g->model, MF_DENOISE_LEVEL);
+    g->width = mf_model_reads(g->model, MF_DENOISE_CONDITION);
     for (size_t k = 0; k < g->channels; ++k) {
         g->mean[k] = mf_model_card_channel(c, k).mean;
         g->deviation[k] = mf_model_card_channel(c, k).deviation;
@@ -148,11 +148,11 @@ static int remove_noise(void *context, size_t n, double sigma, const float *x, f
     for (size_t r = 0; r < n; ++r) {
         for (size_t i = 0; i < count; ++i) g->seen[i] = (float)(l.in * (double)x[r * count + i]);
         mf_model_feed_input(g->model, r, g->seen);
-        mf_model_feed_named(g->model, "level", r, g->level);
+        mf_model_feed_named(g->model, MF_DENOISE_LEVEL, r, g->level);
     }
     mf_model_walk(g->model, n);
     MF_TRY(mf_model_raw(g->model, n, clean));
-    for (size_t i = 0; i < n * count; ++i) clean[i] = (float)(l.skip * (double)x[i] + l.out * (double)clean[i]);
+    mf_denoise_estimate(&l, n * count, x, clean);
     return MF_OK;
 }
 
@@ -165,7 +165,7 @@ static void feed_conditions(struct mf_generator *g, const struct mf_generator_wi
         mf_generator_condition(g, wish, first + r, &label[r], value);
         if (g->width == 0) continue;
         mf_denoise_condition(d, label[r], value, g->condition);
-        mf_model_feed_named(g->model, "condition", r, g->condition);
+        mf_model_feed_named(g->model, MF_DENOISE_CONDITION, r, g->condition);
     }
 }
 

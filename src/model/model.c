@@ -58,15 +58,15 @@ static void build_answer(struct mf_model *m, struct mf_build *b)
     const size_t *d = c->dims, width = c->denoise ? mf_denoise_width(c->denoise) : 0;
     const struct mf_shape shape = {.type = MF_F32, .n = 5, .d = {m->batch, d[0], d[1], d[2], d[3]}};
     const struct mf_arch_args args = mf_arch_settled(&c->args);
-    const int x = add_input(m, b, "x", shape);
+    const int x = add_input(m, b, MF_DENOISE_X, shape);
     struct mf_arch_denoise in = {.x = x, .condition = -1};
 
     if (!c->denoise) {
         m->y = c->arch->forward(b, x, &args, c->outputs.count);
         return;
     }
-    in.noise = add_input(m, b, "level", row_shape(m, mf_arch_noise_width(&args)));
-    if (width) in.condition = add_input(m, b, "condition", row_shape(m, width));
+    in.noise = add_input(m, b, MF_DENOISE_LEVEL, row_shape(m, mf_arch_noise_width(&args)));
+    if (width) in.condition = add_input(m, b, MF_DENOISE_CONDITION, row_shape(m, width));
     m->y = c->arch->denoise(b, &in, &args);
 }
 

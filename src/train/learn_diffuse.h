@@ -20,11 +20,8 @@ struct mf_task mf_task_diffuse(const struct mf_dataset *set, struct mf_denoise d
 /** The task's conditions; they belong to the task. */
 const struct mf_denoise *mf_task_denoiser(const struct mf_task *task);
 
-/** Names of the network's inputs, which the host fills: [batch][..]. */
-#define MF_DENOISE_X         "x"
-#define MF_DENOISE_IN_X      "in_x" /* factors of x and of the noise in what the network sees */
-#define MF_DENOISE_IN_NOISE  "in_noise"
-#define MF_DENOISE_LEVEL     "level"
-#define MF_DENOISE_CONDITION "condition"
+/** Names of further inputs of a training [batch]: factors of a sample and of the noise, which the network sees. */
+#define MF_DENOISE_IN_X     "in_x"
+#define MF_DENOISE_IN_NOISE "in_noise"
 
 #endif

@@ -61,7 +61,7 @@ static int remove_noise(void *context, size_t n, double sigma, const float *x, f
     m->queue->backend->get(m->queue, clean, mf_walk_at(m->walk, m->network->evaluate.list, m->network->head[0].output),
                            n * k->count * sizeof *clean);
     m->queue->backend->sync(m->queue);
-    for (size_t i = 0; i < n * k->count; ++i) clean[i] = (float)(l.skip * (double)x[i] + l.out * (double)clean[i]);
+    mf_denoise_estimate(&l, n * k->count, x, clean);
     return MF_OK; /* in stage 3 other ranks wait in the next look */
 }
 

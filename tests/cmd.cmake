@@ -18,7 +18,7 @@ set_tests_properties(gallery PROPERTIES TIMEOUT 600 LABELS cli ENVIRONMENT "${MF
 
 # The example of experts in small: a table and pictures.
 add_test(NAME example_moe COMMAND ${PROJECT_SOURCE_DIR}/examples/moe/moe.sh -q -o ${CMAKE_CURRENT_BINARY_DIR}/example_moe)
-set_tests_properties(example_moe PROPERTIES TIMEOUT 120 LABELS cli ENVIRONMENT "${MF_TEST_ENV};MESOFORGE=$<TARGET_FILE:mesoforge>")
+set_tests_properties(example_moe PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV};MESOFORGE=$<TARGET_FILE:mesoforge>")
 
 # Files that fail, are cut short, lose what was not flushed. A library before the program, which sanitizers do not like.
 if(NOT MF_SANITIZE)
@@ -39,13 +39,13 @@ if(NOT MF_SANITIZE)
   target_link_libraries(strange_node PRIVATE ${CMAKE_DL_LIBS})
   add_test(NAME doctor_cluster COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/doctor_cluster.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC} $<TARGET_FILE:strange_node>)
-  set_tests_properties(doctor_cluster PROPERTIES TIMEOUT 120 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(doctor_cluster PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
   add_library(getenv_alone MODULE tool/getenv_alone.c)
   set_target_properties(getenv_alone PROPERTIES PREFIX "")
   target_compile_options(getenv_alone PRIVATE -Wno-missing-prototypes -Wno-pedantic)
   target_link_libraries(getenv_alone PRIVATE ${CMAKE_DL_LIBS})
   add_test(NAME getenv_alone COMMAND ${CMAKE_COMMAND} -E env LD_PRELOAD=$<TARGET_FILE:getenv_alone> ${MF_MPIEXEC} -n 2 $<TARGET_FILE:mesoforge> probe --json)
-  set_tests_properties(getenv_alone PROPERTIES TIMEOUT 30 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(getenv_alone PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
   add_library(faulty_mpi MODULE tool/faulty_mpi.c)
   set_target_properties(faulty_mpi PROPERTIES PREFIX "")
   target_compile_options(faulty_mpi PRIVATE -Wno-missing-prototypes)
@@ -57,4 +57,4 @@ endif()
 
 add_test(NAME packaging COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/install_recipes.py $<TARGET_FILE:mesoforge>
   ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-set_tests_properties(packaging PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(packaging PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

@@ -34,21 +34,21 @@ foreach(name mpi_redistribute mpi_slab mpi_arrays)
   foreach(n ${nccl_ranks})
     mf_when_ranks(when ${n})
     add_test(NAME nccl_${name}_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${name}> ${when})
-    set_tests_properties(nccl_${name}_${n} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+    set_tests_properties(nccl_${name}_${n} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
       ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=nccl")
   endforeach()
 endforeach()
 # Layers that ranks cut, and lists that send.
 add_dependencies(net_split emu_nccl mesoforge_cuda_emu emu_cublaslt)
 add_test(NAME nccl_net_split COMMAND ${MF_MPIEXEC} -n 2 $<TARGET_FILE:net_split>)
-set_tests_properties(nccl_net_split PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+set_tests_properties(nccl_net_split PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=nccl")
 # A rank that fails beside exchanges of NCCL holds nobody: it is killed, does not come, is busy, or its NCCL fails.
 function(mf_nccl_end_test way ranks status line)
   set(name nccl_end_${way}_${ranks})
   add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh ${status} "${line}"
     ${MF_MPIEXEC} -n ${ranks} $<TARGET_FILE:mpi_end> arrays_${way})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS cuda
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS cuda
     ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;${ARGN}")
 endfunction()
 add_dependencies(mpi_end emu_nccl mesoforge_cuda_emu)
@@ -124,16 +124,16 @@ foreach(exchange host nccl)
     set(n 2)
   endif()
   add_test(NAME ${exchange}_train_waits_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:train_waits>)
-  set_tests_properties(${exchange}_train_waits_${n} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+  set_tests_properties(${exchange}_train_waits_${n} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
     ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=${exchange}")
 endforeach()
 add_dependencies(net_place mesoforge_cuda_emu)
 add_test(NAME cuda_net_place COMMAND net_place)
-set_tests_properties(cuda_net_place PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+set_tests_properties(cuda_net_place PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 add_test(NAME cuda_optim_methods COMMAND optim_methods)
 add_test(NAME cuda_meanfield COMMAND kernels_meanfield)
-set_tests_properties(cuda_optim_methods cuda_meanfield ${whole} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+set_tests_properties(cuda_optim_methods cuda_meanfield ${whole} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 
 # Operations of networks. In the second order, the only one under sanitizers, cuBLASLt has no epilogues, so our kernels
@@ -150,7 +150,7 @@ foreach(order reverse mixed)
 endforeach()
 # Lists: what is recorded and replayed.
 add_test(NAME cuda_net_list COMMAND net_list no_text)
-set_tests_properties(cuda_net_list PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+set_tests_properties(cuda_net_list PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 add_dependencies(net_list mesoforge_cuda_emu emu_cublaslt emu_cudnn)
 # Algorithms that are tried.
@@ -160,7 +160,7 @@ foreach(n 1 2)
   add_test(NAME cuda_train_tuned_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:train_tuned>)
   list(APPEND tuned cuda_train_tuned_${n})
 endforeach()
-set_tests_properties(cuda_net_tune ${tuned} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+set_tests_properties(cuda_net_tune ${tuned} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 add_dependencies(net_tune mesoforge_cuda_emu emu_cublaslt emu_cudnn)
 set_property(TEST cuda_net_ops_mixed APPEND PROPERTY ENVIRONMENT FAKE_LT_PLAIN=1)

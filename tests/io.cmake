@@ -2,13 +2,13 @@
 include(${CMAKE_CURRENT_LIST_DIR}/io_target.cmake)
 mf_test(NAME io_npy SOURCE unit/io_npy.c ROOM mf_io RANKS 1 2 3)
 mf_test(NAME io_image SOURCE unit/io_image.c ROOM mf_io ARGS ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/io)
-mf_test(NAME io_tiff SOURCE unit/io_tiff.c ROOM mf_io TIMEOUT 180)
+mf_test(NAME io_tiff SOURCE unit/io_tiff.c ROOM mf_io)
 target_link_libraries(io_tiff PRIVATE TIFF::TIFF)
 mf_test(NAME io_hash SOURCE unit/io_hash.c ROOM mf_io)
 target_link_options(io_hash PRIVATE LINKER:--wrap=mf_comm_alive)
 mf_test(NAME io_safetensors SOURCE unit/io_safetensors.c ROOM mf_io)
 mf_test(NAME io_dataset SOURCE unit/io_dataset.c ROOM mf_io RANKS 1 2 3)
-mf_test(NAME io_dataset_hostile SOURCE unit/io_dataset.c ROOM mf_io TIMEOUT 300 LABEL cli ARGS hostile)
+mf_test(NAME io_dataset_hostile SOURCE unit/io_dataset.c ROOM mf_io LABEL cli ARGS hostile)
 mf_test(NAME io_writer SOURCE unit/io_writer.c ROOM mf_io RANKS 1 2 3)
 mf_test(NAME io_same_file SOURCE unit/io_same_file.c ROOM mf_io RANKS 1 2 3 4)
 mf_test(NAME io_seal SOURCE unit/io_seal.c ROOM mf_io RANKS 1 2 3)
@@ -20,7 +20,7 @@ target_link_libraries(io_fault PRIVATE mf_io)
 function(mf_fault_test format site code)
   string(REGEX REPLACE "[.:=]" "_" name "io_fault_${format}_${site}")
   add_test(NAME ${name} COMMAND ${MF_MPIEXEC} -n 3 $<TARGET_FILE:io_fault> .${format} ${site} ${code})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 30 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 endfunction()
 foreach(format h5 npy tif)
   mf_fault_test(${format} io.create:rank=0 7)
@@ -38,12 +38,12 @@ if(MF_SANITIZE)
   set(mutations 80)
 endif()
 math(EXPR fewer "${mutations} / 3")
-mf_test(NAME io_fuzz SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS ${mutations} ${MF_IO_FIXTURES}/labels.npy
+mf_test(NAME io_fuzz SOURCE unit/io_fuzz.c ROOM mf_io ARGS ${mutations} ${MF_IO_FIXTURES}/labels.npy
   ${MF_IO_FIXTURES}/grey.npy ${MF_IO_FIXTURES}/grey8.png ${MF_IO_FIXTURES}/interlaced.png ${MF_IO_FIXTURES}/stack8.tif
   ${MF_IO_FIXTURES}/tiles.tif ${MF_IO_FIXTURES}/lzw.tif ${MF_IO_FIXTURES}/volume.h5 ${MF_IO_FIXTURES}/blocks.vti
   ${MF_IO_FIXTURES}/text.vti ${MF_IO_FIXTURES}/raw.vti ${MF_IO_FIXTURES}/packed.nrrd)
 target_link_libraries(io_fuzz PRIVATE TIFF::TIFF)
-mf_test(NAME io_fuzz_written SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS ${fewer} kinds .vtr .nrrd .nhdr .dream3d .h5 safetensors safetensors.index.json
+mf_test(NAME io_fuzz_written SOURCE unit/io_fuzz.c ROOM mf_io ARGS ${fewer} kinds .vtr .nrrd .nhdr .dream3d .h5 safetensors safetensors.index.json
   .behind.tif .colours.tif .palette.tif)
 target_link_libraries(io_fuzz_written PRIVATE TIFF::TIFF)
 mf_test(NAME io_foreign SOURCE unit/io_foreign.c ROOM mf_io ARGS ${MF_IO_FIXTURES})
@@ -80,7 +80,7 @@ if(MF_PYTHON)
     $<TARGET_FILE:io_round> ${CMAKE_CURRENT_BINARY_DIR}/io_python)
   list(APPEND rounds io_python)
 endif()
-set_tests_properties(${rounds} PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS unit
+set_tests_properties(${rounds} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS unit
   ENVIRONMENT "${MF_TEST_ENV}")
 
-mf_test(NAME io_provenance SOURCE unit/io_provenance.c ROOM mf_io RANKS 1 2 3 4 TIMEOUT 60)
+mf_test(NAME io_provenance SOURCE unit/io_provenance.c ROOM mf_io RANKS 1 2 3 4)

@@ -6,7 +6,7 @@ find_program(MF_PYTHON NAMES python3)
 if(MF_PYTHON)
   add_test(NAME io_target_h5py COMMAND ${MF_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/io_target_file.py
     $<TARGET_FILE:io_target_file> ${CMAKE_CURRENT_BINARY_DIR}/io_target_h5py)
-  set_tests_properties(io_target_h5py PROPERTIES TIMEOUT 180 SKIP_RETURN_CODE 77 LABELS unit
+  set_tests_properties(io_target_h5py PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS unit
     ENVIRONMENT "${MF_TEST_ENV}")
 endif()
 mf_test(NAME io_plot SOURCE unit/io_plot.c ROOM mf_io)

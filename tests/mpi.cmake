@@ -2,8 +2,8 @@ mf_test(NAME mpi_comm SOURCE unit/mpi_comm.c ROOM "mf_mpi" RANKS 1 2 3 4)
 # Without a launcher: a rank by itself; with the word that there is one all the same.
 add_test(NAME mpi_comm_lone COMMAND mpi_comm lone)
 add_test(NAME mpi_comm_asked COMMAND mpi_comm)
-set_tests_properties(mpi_comm_lone PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
-set_tests_properties(mpi_comm_asked PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV};MESOFORGE_MPI=1")
+set_tests_properties(mpi_comm_lone PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(mpi_comm_asked PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV};MESOFORGE_MPI=1")
 mf_test(NAME mpi_group SOURCE unit/mpi_group.c ROOM "mf_mpi" RANKS 1 2 3 4)
 mf_test(NAME mpi_launched SOURCE unit/mpi_launched.c ROOM mf_mpi)
 mf_test(NAME mpi_wait SOURCE unit/mpi_wait.c ROOM mf_mpi)
@@ -16,7 +16,7 @@ mf_test(NAME mpi_halo SOURCE unit/mpi_halo.c ROOM "mf_mpi" RANKS 1 2 3 4 7)
 mf_test(NAME mpi_collect SOURCE unit/mpi_collect.c ROOM "mf_mpi" RANKS 1 2 3 4)
 mf_test(NAME mpi_arrays SOURCE unit/mpi_arrays.c ROOM "mf_mpi" RANKS 1 2 3 4)
 add_test(NAME mpi_collect_apart COMMAND ${MF_MPIEXEC} -n 3 $<TARGET_FILE:mpi_collect>)
-set_tests_properties(mpi_collect_apart PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV};MF_SHARE=0")
+set_tests_properties(mpi_collect_apart PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV};MF_SHARE=0")
 # As on several nodes, side by side or in turn: memory that some ranks share, messages between the others.
 set(mpi_nodes 2 2r -1)
 set(mpi_nodes_ranks 3 4)
@@ -28,7 +28,7 @@ foreach(nodes ${mpi_nodes})
   foreach(n ${mpi_nodes_ranks})
     foreach(name mpi_redistribute mpi_comm mpi_group mpi_halo mpi_collect)
       add_test(NAME ${name}_nodes_${nodes}_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${name}>)
-      set_tests_properties(${name}_nodes_${nodes}_${n} PROPERTIES TIMEOUT 60 LABELS unit
+      set_tests_properties(${name}_nodes_${nodes}_${n} PROPERTIES TIMEOUT 300 LABELS unit
         ENVIRONMENT "${MF_TEST_ENV};MF_NODES=${nodes}")
     endforeach()
   endforeach()
@@ -44,7 +44,7 @@ function(mf_end_test way ranks status line)
   set(name mpi_end_${way}_${ranks})
   add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh ${status} "${line}"
     ${MF_MPIEXEC} -n ${ranks} $<TARGET_FILE:mpi_end> ${way})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 endfunction()
 foreach(n 2 3)
   math(EXPR last "${n} - 1")
@@ -76,7 +76,7 @@ foreach(n 2 3)
   add_test(NAME mpi_end_collect_apart_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4
     "broken: rank ${last} on .* has not come to finish of exchange 1, where rank 0 on .* has waited for"
     env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> collect_busy)
-  set_tests_properties(mpi_end_apart_${n} mpi_end_group_apart_${n} mpi_end_collect_apart_${n} PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(mpi_end_apart_${n} mpi_end_group_apart_${n} mpi_end_collect_apart_${n} PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
   if(MF_CHECK_COLLECTIVES)
     mf_end_test(close ${n} 70 "broken: rank ${last} is in close, rank 0 in agreement (collective")
     mf_end_test(collect_other ${n} 70 "broken: rank ${last} is in start of sum of numbers, 100001, rank 0 in start of sum of numbers, 100000 (collective")
@@ -100,9 +100,9 @@ add_test(NAME mpi_end_step COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 0 ""
 foreach(begin OMPI_COMM_WORLD_ PMI_) # an mpirun of another MPI
   add_test(NAME mpi_end_launcher_${begin} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 "the launcher started 4 tasks (${begin}SIZE)"
     env ${begin}SIZE=4 ${begin}RANK=0 $<TARGET_FILE:mpi_end> none)
-  set_tests_properties(mpi_end_launcher_${begin} PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(mpi_end_launcher_${begin} PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 endforeach()
-set_tests_properties(mpi_end_launcher mpi_end_launcher_silent mpi_end_batch mpi_end_step PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(mpi_end_launcher mpi_end_launcher_silent mpi_end_batch mpi_end_step PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 
 # The program itself, which ends where a rank may wait for another and the watch does not know.
 if(NOT MF_SANITIZE)

@@ -21,11 +21,11 @@ if(NOT MF_SANITIZE) # 1.2 GB of weights
   set_tests_properties(model_unet_whole PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 endif()
 # Experts on several ranks, also without memory that ranks share.
-mf_test(NAME net_trade SOURCE unit/net_trade.c ROOM mf_net TIMEOUT 120 RANKS 1 2 3 4
+mf_test(NAME net_trade SOURCE unit/net_trade.c ROOM mf_net RANKS 1 2 3 4
   ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net/trade.txt)
 target_link_libraries(net_trade PRIVATE mf_mpi)
 add_test(NAME net_trade_apart COMMAND ${MF_MPIEXEC} -n 3 $<TARGET_FILE:net_trade>)
-set_tests_properties(net_trade_apart PROPERTIES TIMEOUT 120 LABELS unit ENVIRONMENT "${MF_TEST_ENV};MF_SHARE=0")
+set_tests_properties(net_trade_apart PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV};MF_SHARE=0")
 # Layers that ranks cut, and lists that send.
 mf_test(NAME net_split SOURCE unit/net_split.c ROOM mf_net RANKS 1 2 3 4)
 target_link_libraries(net_split PRIVATE mf_mpi)

@@ -39,10 +39,10 @@ add_test(NAME doctor COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/do
 set_tests_properties(doctor PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 add_test(NAME bind COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/bind.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC})
-set_tests_properties(bind PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(bind PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 add_test(NAME cli_threads COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/threads.py $<TARGET_FILE:mesoforge>
   ${PROJECT_SOURCE_DIR}/examples/hardware)
-set_tests_properties(cli_threads PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(cli_threads PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 add_test(NAME cli_plan_run COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/plan_run.py
   $<TARGET_FILE:mesoforge> ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/examples/hardware/h100x8.json)
 set_tests_properties(cli_plan_run PROPERTIES TIMEOUT ${probe_timeout} SKIP_RETURN_CODE 77 LABELS cli

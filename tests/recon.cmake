@@ -37,7 +37,7 @@ add_test(NAME checkpoint_full COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/checkpoint
 set_tests_properties(checkpoint_full PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli
   ENVIRONMENT "${MF_TEST_ENV}")
 add_test(NAME log_cut COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/log_cut.sh $<TARGET_FILE:mesoforge>)
-set_tests_properties(log_cut PROPERTIES TIMEOUT 60 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(log_cut PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
 # Sanitizers keep memory of their own.
 if(NOT MF_SANITIZE)

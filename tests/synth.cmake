@@ -5,4 +5,4 @@ add_test(NAME cli_synth COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/cli/synth.sh $<TA
   ${CMAKE_CURRENT_BINARY_DIR}/cli_synth)
 set_tests_properties(cli_synth PROPERTIES TIMEOUT 600 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 add_test(NAME scripts COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/scripts.sh ${PROJECT_SOURCE_DIR})
-set_tests_properties(scripts PROPERTIES TIMEOUT 60 LABELS house)
+set_tests_properties(scripts PROPERTIES TIMEOUT 300 LABELS house)

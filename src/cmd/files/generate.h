@@ -1,0 +1,72 @@
+/* The parts of generate share these names. generate.c has the options, generate_set.c the set and its memory,
+ * generate_make.c the passes. */
+#ifndef MF_CMD_FILES_GENERATE_H
+#define MF_CMD_FILES_GENERATE_H
+
+#include "io/dataset_writer.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/files/made_by.h"
+#include "src/cmd/files/properties.h"
+#include "src/model/generator.h"
+
+struct generate {
+    struct mf_common common;
+    struct mf_made_by by;
+    double sigma;
+    long samples, first, steps, pass, per_class;
+    struct mf_texts condition, layers;
+};
+
+struct generate_job {
+    struct mf_session *session;
+    const struct generate *o;
+    int lists; /* it only prints the layers */
+    struct mf_generator *generator;
+    const struct mf_model_card *card;
+    struct mf_generator_wish wish;
+    struct mf_unet_tap *layer; /* [layers] whose activations are kept */
+    size_t layers;
+    struct mf_writer_array *array; /* [layers] of the set */
+    char **path;                   /* [layers] their names */
+    struct mf_properties properties;
+    size_t columns;
+    mf_name *column;   /* [columns]: properties, then wanted values */
+    const char **name; /* [columns] the same */
+    const char **class_name;
+    char *settings;
+    size_t pass, bytes; /* bytes: of a sample's x */
+    /* of a pass */
+    uint8_t *x;
+    int32_t *label;
+    float *value, *real;
+    uint64_t *seed;
+    float **activation; /* [layers] to [pass][channels][y][x] each; in the session's arena */
+};
+
+/** Names columns and arrays of the set, by the open model. Local. */
+void mf_generate_name(struct generate_job *job);
+
+/** Writes job->settings: all that the samples follow from. Collective; refuses (agreed) with MF_INPUT. */
+int mf_generate_settings(struct generate_job *job);
+
+/** Takes the memory of a pass, and gives it back. The first is collective; refuses (agreed) with MF_MEMORY. */
+int mf_generate_take(struct generate_job *job);
+void mf_generate_give(struct generate_job *job);
+
+/** The set as its writer wants it, with pointers into the job. Local. */
+struct mf_dataset_wish mf_generate_wish(const struct generate_job *job);
+
+/** Numbers of a sample in layer @p k. Local. */
+static inline size_t mf_generate_numbers(const struct generate_job *job, size_t k)
+{
+    return job->layer[k].channels * job->layer[k].height * job->layer[k].width;
+}
+
+/** Is column @p c a condition whose value is known? Local. */
+int mf_generate_knows(const struct generate_job *job, size_t c);
+
+/** Makes all samples that @p path has not, and writes them. Collective; refuses (agreed) as mf_writer_open(),
+ * mf_writer_put() and mf_generator_make() do. */
+int mf_generate_write(struct generate_job *job, const char *path);
+
+#endif

@@ -1,0 +1,125 @@
+/* Passes of generate: each rank makes whole ones, and writes their samples. See generate.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/cut.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/files/generate.h"
+
+enum { FLUSH = 2 /* s */ };
+
+static int measure(struct generate_job *job, size_t row)
+{
+    const struct mf_model_card *c = job->card;
+    float *real = job->real + row * job->columns + job->properties.columns;
+    const float *value = job->value + row * c->denoise->columns;
+
+    for (size_t k = 0; k < c->denoise->columns; ++k)
+        if (mf_generate_knows(job, k)) *real++ = value[k];
+    if (!c->phases) return MF_OK;
+    return mf_properties_of(&job->properties, c->dims, job->x + row * job->bytes, job->real + row * job->columns);
+}
+
+/* Samples of the set in pass @p number, which begins with sample number pass * number of all. */
+static struct mf_span part_of(const struct generate_job *job, size_t number, size_t *row)
+{
+    const size_t first = (size_t)job->o->first, end = first + (size_t)job->o->samples, at = number * job->pass;
+    const size_t from = at < first ? first : at, to = at + job->pass < end ? at + job->pass : end;
+
+    *row = from - at;
+    return (struct mf_span){from - first, to - from};
+}
+
+static int make(struct generate_job *job, size_t number, struct mf_writer *writer)
+{
+    const void *kept[MF_WRITER_ARRAYS];
+    size_t row;
+    const struct mf_span part = part_of(job, number, &row);
+
+    MF_TRY(mf_generator_make(job->generator, &job->wish, number, job->x, job->label, job->value));
+    for (size_t r = row; r < row + part.count; ++r) MF_TRY(measure(job, r));
+    for (size_t k = 0; k < job->layers; ++k) {
+        mf_generator_layer(job->generator, k, job->activation[k]);
+        kept[k] = job->activation[k] + row * mf_generate_numbers(job, k);
+    }
+    return mf_writer_put(writer, &(struct mf_writer_window){.first = part.first,
+                                                            .count = part.count,
+                                                            .x = job->x + row * job->bytes,
+                                                            .label = job->label + row,
+                                                            .real = job->real + row * job->columns,
+                                                            .seed = job->seed + row,
+                                                            .row = kept});
+}
+
+/* Passes of which a sample is missing, on all ranks alike. */
+static size_t list_passes(const struct generate_job *job, const uint8_t *status, size_t *list)
+{
+    const size_t first = (size_t)job->o->first, end = first + (size_t)job->o->samples;
+    size_t n = 0;
+
+    for (size_t p = first / job->pass; p * job->pass < end; ++p) {
+        size_t row;
+        const struct mf_span part = part_of(job, p, &row);
+
+        if (memchr(status + part.first, 0, part.count)) list[n++] = p;
+    }
+    return n;
+}
+
+static void tell(const struct generate_job *job, size_t done, size_t all, double start, double *told)
+{
+    enum { EVERY = 10 /* s */ };
+    const double now = mf_now();
+
+    if (job->session->comm->rank != 0 || now - *told < EVERY) return;
+    *told = now;
+    mf_info("%zu of %zu passes; %.1f samples/s, %.0f s left", done, all, (double)(done * job->pass) / (now - start),
+            (now - start) / (double)done * (double)(all - done));
+}
+
+/* Each rank takes whole passes, in turn. */
+static int make_all(struct generate_job *job, struct mf_writer *writer)
+{
+    const struct mf_comm *comm = job->session->comm;
+    const size_t ranks = (size_t)comm->size, passes = (size_t)job->o->samples / job->pass + 2;
+    size_t *list = MF_MUST(calloc(passes, sizeof *list), "passes");
+    const size_t n = list_passes(job, mf_writer_status(writer), list);
+    const double start = mf_now();
+    double told = start;
+    int rc = MF_OK;
+
+    for (size_t k = 0; rc == MF_OK && k < n; k += ranks) {
+        const size_t own = k + (size_t)comm->rank;
+
+        rc = mf_agree(comm, own < n ? make(job, list[own], writer) : MF_OK);
+        if (rc == MF_OK) tell(job, k + ranks < n ? k + ranks : n, n, start, &told);
+    }
+    free(list);
+    return rc;
+}
+
+int mf_generate_write(struct generate_job *job, const char *path)
+{
+    const struct mf_comm *comm = job->session->comm;
+    const struct mf_writer_wish wish = {.set = mf_generate_wish(job),
+                                        .arrays = job->layers,
+                                        .array = job->array,
+                                        .settings = job->settings,
+                                        .window = job->pass,
+                                        .seconds = FLUSH};
+    char *options = mf_options_yaml(job->session->options);
+    const struct mf_provenance from = {
+        .command = "generate", .options = options, .input_hash = "", .seed = job->o->common.seed};
+    struct mf_writer *writer = NULL;
+    int rc = mf_writer_open(comm, path, &wish, &from, &writer), closed;
+
+    if (rc == MF_OK && mf_writer_found(writer) > 0 && comm->rank == 0)
+        mf_info("'%s' has %zu of %zu samples%s", path, mf_writer_found(writer), wish.set.samples,
+                mf_writer_found(writer) < wish.set.samples ? "; the run goes on from there" : "");
+    if (rc == MF_OK) rc = make_all(job, writer);
+    if (rc == MF_OK) rc = mf_writer_finish(writer);
+    closed = mf_writer_close(writer);
+    free(options);
+    return rc == MF_OK ? closed : rc;
+}

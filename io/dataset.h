@@ -194,7 +194,8 @@ typedef int mf_sample_make(void *context, size_t id, struct mf_sample *sample);
  * Writes a set. Every rank makes a contiguous run of samples by @p make and writes them. The arrays have the same bytes
  * on any number of ranks. The file is PATH.partial until it is complete and sealed, and PATH is locked meanwhile.
  * Collective. Refuses (agreed) with the code of @p make, MF_OUTPUT and MF_MEMORY. MF_INPUT: a value that a set may not
- * hold (see mf_dataset_open()). MF_USAGE: PATH.partial has samples of a writer (io/dataset_writer.h), which stay.
+ * hold (see mf_dataset_open()). MF_USAGE: PATH or PATH.partial has samples of a writer (io/dataset_writer.h), which
+ * stay.
  */
 int mf_dataset_write(const struct mf_comm *comm, const char *path, const struct mf_dataset_wish *wish,
                      const struct mf_provenance *provenance, mf_sample_make *make, void *context);

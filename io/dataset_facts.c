@@ -312,6 +312,7 @@ static int read_head(struct mf_h5 *file, const char *path, struct mf_set_head *h
 {
     MF_TRY(check_schema(file, path));
     h->ours = mf_h5_is_ours(file);
+    h->grows = mf_h5_has(file, MF_SET_SETTINGS);
     MF_TRY(read_x(file, path, h, chunks));
     MF_TRY(read_parts(file, path, h));
     return read_tail(path, h);

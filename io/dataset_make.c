@@ -211,14 +211,17 @@ static int fill(struct making *m, const char *created, const struct mf_provenanc
     return mf_seal_write(comm, m->file.temporary, m->file.path, 0, NULL);
 }
 
-/* A writer's samples may have taken hours: its partial file is not replaced. Any other is. Rank 0. */
-static int spare_partial(const char *path)
+/* A writer's samples may have taken hours: its files are not replaced. Any other is. Rank 0. */
+static int spare_writer(const char *path)
 {
     char *partial = mf_format("%s.partial", path);
     int is, rc = MF_OK;
 
     if (mf_writer_owns(partial, &is) == MF_OK && is)
         rc = mf_fail(MF_USAGE, "'%s' has samples of a set that is not complete; try: another output", partial);
+    if (rc == MF_OK && mf_writer_owns(path, &is) == MF_OK && is)
+        rc = mf_fail(MF_USAGE, "'%s' is a set of generated samples; try: another output, or remove that file", path);
+    if (rc == MF_OK) mf_err_clear(); /* what nobody can read is nobody's set */
     free(partial);
     return rc;
 }
@@ -234,7 +237,7 @@ static int write_alone(struct making *m, const char *path, const struct mf_prove
 
     mf_created(m->comm, created);
     MF_TRY(mf_lock_take(m->comm, path, &job, &lock));
-    rc = mf_agree(m->comm, m->comm->rank == 0 ? spare_partial(path) : MF_OK);
+    rc = mf_agree(m->comm, m->comm->rank == 0 ? spare_writer(path) : MF_OK);
     if (rc == MF_OK)
         rc = mf_atomic_open_partial(m->comm, path, OVERHEAD + m->wish->samples * mf_set_row(&m->lay), &m->file);
     if (rc == MF_OK) {

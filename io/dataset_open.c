@@ -164,6 +164,19 @@ static int check_values(struct mf_dataset *s)
     return MF_OK;
 }
 
+/* A set that is still being made is no set yet. */
+static int check_finished(const struct mf_dataset *s, const struct mf_set_head *h)
+{
+    size_t made = 0;
+
+    if (!h->grows || !s->status) return MF_OK;
+    for (size_t i = 0; i < s->samples; ++i) made += s->status[i] == 1;
+    if (made == s->samples) return MF_OK;
+    return mf_fail(MF_INPUT,
+                   "'%s' is not finished: %zu of its %zu samples are made; the command that began it goes on with it",
+                   s->path, made, s->samples);
+}
+
 static int make_splits(struct mf_dataset *s)
 {
     static const double part[2] = MF_SPLIT_PARTS;
@@ -343,6 +356,7 @@ static int load(const struct mf_comm *comm, struct opening *o)
     int rc = MF_OK;
 
     if (comm->rank == 0) rc = mf_seal_explain(mf_guard(o->path, seconds_of(o->path), work, take, o), o->path);
+    if (comm->rank == 0 && rc == MF_OK) rc = check_finished(s, &o->head);
     if (comm->rank == 0 && rc == MF_OK) rc = mf_dataset_check(s, &o->head.changed);
     if (comm->rank == 0 && rc == MF_OK) rc = check_values(s);
     MF_TRY(mf_agree(comm, rc));

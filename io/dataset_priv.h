@@ -7,7 +7,8 @@
 #include "io/dataset.h"
 #include "io/h5.h"
 
-#define MF_SET_X "/samples/x"
+#define MF_SET_X        "/samples/x"
+#define MF_SET_SETTINGS "/index/settings" /* text of a writer by windows: what samples follow from, and the arrays */
 
 /** The arrays beside x, with a row for every sample. MF_PART_CRC: CRC-32C of its x. MF_PART_MOMENTS: sums of values and
  * of squares of each channel, of images; MF_PART_RANGE: least and largest value of each channel. */
@@ -60,6 +61,7 @@ struct mf_set_head {
     uint64_t at[MF_PARTS];      /* where they begin in the file; 0: not known */
     int32_t ndim, is_float, phases, deflate, shuffle, ours;
     int32_t overlaps;
+    int32_t grows;             /* a writer by windows made it */
     int32_t named, changed;    /* x says what its axes are; a set of ours has no seal */
     double mark;               /* a label that often says: not known (io/labels.h); -1: none */
     uint8_t tail[MF_SET_TAIL]; /* the last bytes of the file, which of a sealed one are a checksum of it */

@@ -106,13 +106,61 @@ static int open_file(struct mf_writer *w)
     return MF_OK;
 }
 
+/* Does what lies in the file of sample @p id differ from its checksum? */
+static int is_damaged(const struct mf_writer *w, size_t id, void *x, int *damaged)
+{
+    const struct mf_set_layout *lay = &w->file.lay;
+    uint32_t crc;
+
+    MF_TRY(mf_read_at(w->descriptor, w->partial, x, lay->bytes, lay->x_at + id * lay->bytes));
+    MF_TRY(mf_read_at(w->descriptor, w->partial, &crc, sizeof crc, lay->at[MF_PART_CRC] + id * sizeof crc));
+    *damaged = mf_crc32c(0, x, lay->bytes) != crc;
+    return MF_OK;
+}
+
+/* This rank's part of the complete samples. Local. */
+static int check_own(struct mf_writer *w, struct mf_span own)
+{
+    void *x = malloc(w->file.lay.bytes + 1);
+    int damaged, rc = x ? MF_OK : mf_fail(MF_MEMORY, "no memory for a sample of '%s'", w->partial);
+
+    for (size_t i = own.first; rc == MF_OK && i < own.first + own.count; ++i) {
+        if (!w->status[i]) continue;
+        rc = is_damaged(w, i, x, &damaged);
+        if (rc == MF_OK) w->status[i] = !damaged;
+    }
+    free(x);
+    return rc;
+}
+
+/* Samples of an earlier run that are not as they were written count as missing. Collective. */
+static int check_found(struct mf_writer *w)
+{
+    const struct mf_span own = mf_cut(w->file.samples, (size_t)w->comm->size, (size_t)w->comm->rank);
+    const size_t before = w->found;
+    void *all;
+
+    MF_TRY(mf_agree(w->comm, check_own(w, own)));
+    MF_TRY(mf_comm_gather(w->comm, w->status + own.first, own.count, &all, NULL));
+    memcpy(w->status, all, w->file.samples);
+    free(all);
+    w->found = 0;
+    for (size_t i = 0; i < w->file.samples; ++i) w->found += w->status[i];
+    if (w->found < before && w->comm->rank == 0)
+        mf_warn("'%s': %zu of its %zu complete samples differ%s from the checksum, and are made again", w->partial,
+                before - w->found, before, before - w->found == 1 ? "s" : "");
+    return MF_OK;
+}
+
 /* Goes on with what is there, or begins. Collective. */
 static int begin(struct mf_writer *w, const struct mf_provenance *provenance)
 {
     struct mf_writer_file there = {0};
     const char *from;
+    int unsealed;
 
     MF_TRY(mf_writer_find(w, &from, &there));
+    unsealed = from == w->partial;
     for (size_t i = 0; from && i < there.samples; ++i) w->found += w->status[i];
     if (from && there.samples == w->file.samples) {
         w->file = there;
@@ -121,7 +169,9 @@ static int begin(struct mf_writer *w, const struct mf_provenance *provenance)
         if (from == w->path && from) MF_TRY(mf_seal_check(w->comm, from, NULL));
         MF_TRY(mf_writer_make(w, from, &there, provenance));
     }
-    return w->complete ? MF_OK : mf_agree(w->comm, open_file(w));
+    if (w->complete) return MF_OK;
+    MF_TRY(mf_agree(w->comm, open_file(w)));
+    return unsealed ? check_found(w) : MF_OK;
 }
 
 int mf_writer_open(const struct mf_comm *comm, const char *path, const struct mf_writer_wish *wish,
@@ -157,6 +207,7 @@ static int keep(struct mf_writer *w, int rc)
 
     if (rc == MF_OK) return rc;
     w->failed = 1;
+    if (w->found + w->marked == 0) return rc;
     snprintf(why, sizeof why, "%s", mf_err_text());
     return mf_fail(rc, "%.700s; complete samples stay in '%.250s'", why, w->partial);
 }
@@ -176,9 +227,11 @@ static int flush(struct mf_writer *w)
 
     if (rc != MF_OK) w->pendings = 0;
     MF_TRY(rc);
-    for (size_t i = 0; i < w->pendings; ++i)
+    for (size_t i = 0; i < w->pendings; ++i) {
         MF_TRY(mf_write_at(w->descriptor, w->partial, w->status + w->pending[i].first, w->pending[i].count,
                            w->file.lay.at[MF_PART_STATUS] + w->pending[i].first));
+        w->marked += w->pending[i].count;
+    }
     w->pendings = 0;
     w->flushed = mf_now();
     return MF_OK;
@@ -293,12 +346,22 @@ int mf_writer_finish(struct mf_writer *w)
     return keep(w, rc);
 }
 
+/* A file without a complete sample is of no use to anybody. Collective. */
+static void drop_empty(const struct mf_writer *w)
+{
+    int64_t marked = (int64_t)(w->found + w->marked);
+
+    mf_comm_max_int(w->comm, 1, &marked);
+    if (marked == 0 && w->comm->rank == 0) (void)unlink(w->partial);
+}
+
 int mf_writer_close(struct mf_writer *w)
 {
     int rc;
 
     if (!w) return MF_OK;
     rc = mf_agree(w->comm, w->complete ? MF_OK : end(w));
+    if (!w->complete) drop_empty(w);
     writer_free(w);
     return rc;
 }

@@ -55,6 +55,9 @@ struct mf_writer;
  *
  * All memory is taken here, and all space on the disk where the file system can reserve it. @p path is locked.
  *
+ * Samples of an interrupted run are compared with their checksums (/index/crc32c). Damaged ones count as missing, and a
+ * line says so. Without a complete sample, PATH.partial counts as if it were not there.
+ *
  * Collective; refuses (agreed) and changes nothing:
  * - MF_USAGE: a set of other settings or given splits, or of more samples. The sentence says what differs. Or settings,
  *   arrays included, of more than MF_WRITER_SETTINGS bytes. Or shares that no block of samples has exactly.
@@ -86,7 +89,8 @@ int mf_writer_put(struct mf_writer *writer, const struct mf_writer_window *windo
  */
 int mf_writer_finish(struct mf_writer *writer);
 
-/** Marks what was written, and ends the writer. A set that is not finished stays in PATH.partial. NULL is accepted.
+/** Marks what was written, and ends the writer. A set that is not finished stays in PATH.partial, if a sample is
+ * complete. NULL is accepted.
  * Collective; refuses (agreed) with MF_OUTPUT. */
 int mf_writer_close(struct mf_writer *writer);
 

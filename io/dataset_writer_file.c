@@ -110,30 +110,49 @@ static int compare(const char *path, const char *want, const char *has)
 
 struct asking {
     const char *path;
-    int has; /* settings */
+    size_t complete; /* samples; SIZE_MAX: it has no settings */
 };
+
+static int count_complete(struct mf_h5 *h5, size_t *complete)
+{
+    const char *status = mf_set_parts[MF_PART_STATUS].path;
+    struct mf_h5_shape shape;
+    uint8_t piece[4096];
+
+    *complete = SIZE_MAX;
+    if (!mf_h5_has(h5, MF_SET_SETTINGS)) return MF_OK;
+    *complete = 0;
+    MF_TRY(mf_h5_shape(h5, status, &shape));
+    for (size_t at = 0; at < shape.dims[0]; at += sizeof piece) {
+        const size_t n = shape.dims[0] - at < sizeof piece ? shape.dims[0] - at : sizeof piece;
+
+        MF_TRY(mf_h5_read_rows(h5, status, MF_H5_U8, at, n, piece));
+        for (size_t i = 0; i < n; ++i) *complete += piece[i] == 1;
+    }
+    return MF_OK;
+}
 
 /* In a child. */
 static int ask(void *context, FILE *to)
 {
     const struct asking *a = context;
     struct mf_h5 *h5;
-    int has, rc, end;
+    size_t complete;
+    int rc, end;
 
     MF_TRY(mf_h5_open(a->path, &h5));
-    has = mf_h5_has(h5, MF_SET_SETTINGS);
-    rc = mf_h5_unread(h5, MF_OK);
+    rc = mf_h5_unread(h5, count_complete(h5, &complete));
     end = mf_h5_close(h5);
     MF_TRY(rc);
     MF_TRY(end);
-    return mf_guard_send(to, &has, sizeof has);
+    return mf_guard_send(to, &complete, sizeof complete);
 }
 
 static int hear(void *context, FILE *from)
 {
     struct asking *a = context;
 
-    return mf_guard_receive(from, &a->has, sizeof a->has);
+    return mf_guard_receive(from, &a->complete, sizeof a->complete);
 }
 
 int mf_writer_owns(const char *path, int *is)
@@ -144,7 +163,7 @@ int mf_writer_owns(const char *path, int *is)
     *is = 0;
     if (stat(path, &file) != 0) return MF_OK;
     MF_TRY(mf_guard(path, MF_GUARD_SECONDS, ask, hear, &a));
-    *is = a.has == 1;
+    *is = a.complete > 0 && a.complete < SIZE_MAX;
     return MF_OK;
 }
 
@@ -279,7 +298,7 @@ static int take(void *context, FILE *from)
     return mf_guard_receive(from, f->w->status, f->file->samples);
 }
 
-/* Has PATH.partial samples of a writer? One that mf_dataset_write() left behind has nothing to go on with. */
+/* Has PATH.partial samples of a writer? Where none is complete, there is nothing to go on with. */
 static int find_partial(const struct mf_writer *w, int *is)
 {
     char why[MF_ERR_TEXT];

@@ -9,8 +9,6 @@
 #include "io/seal.h"
 #include "src/base/cut.h"
 
-#define MF_SET_SETTINGS "/index/settings" /* text: what samples follow from, and the arrays */
-
 enum { MF_WRITER_PENDING = 256 };
 
 /** A file of a set: its samples, and where its arrays begin. */
@@ -32,7 +30,7 @@ struct mf_writer {
     int complete;   /* PATH has all samples already */
     int failed;
     uint8_t *status;                           /* [samples] */
-    size_t found, own;                         /* complete when it was opened; written by this rank since */
+    size_t found, own, marked;                 /* complete when it was opened; written by this rank since, and marked */
     struct mf_span pending[MF_WRITER_PENDING]; /* windows that are written, but not marked */
     size_t pendings;
     struct mf_seal_seen
@@ -48,8 +46,8 @@ char *mf_writer_text(const struct mf_writer_wish *wish);
 int mf_writer_check_shares(const struct mf_dataset_wish *set);
 
 /**
- * Is @p path a file of a writer? *is 1: it has settings; 0: it has none, or there is no file. Local. Refuses with
- * MF_INPUT what is not a sound HDF5 file.
+ * Has @p path samples of a writer? *is 1: it has settings, and a sample is complete; 0: no, or there is no file. Local.
+ * Refuses with MF_INPUT what is not a sound HDF5 file.
  */
 int mf_writer_owns(const char *path, int *is);
 

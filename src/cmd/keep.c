@@ -35,8 +35,7 @@ static int parse_every(const char *text, struct mf_keeper_opts *k)
     return mf_fail(MF_USAGE, "--checkpoint-every '%s': write it as 30s, 10min, 2h, 200ev, auto or off", text);
 }
 
-/* Seconds from the start of the program; "auto": until Slurm ends the job, which rank 0 watches for all. */
-static int parse_hours(const struct mf_session *s, const char *text, double *seconds)
+int mf_keep_hours(const struct mf_session *s, const char *text, double *seconds)
 {
     char *end;
     double hours;
@@ -62,7 +61,7 @@ int mf_keep_check(const struct mf_session *session, const struct mf_keep *keep)
     struct mf_keeper_opts ignored;
     double seconds;
 
-    MF_TRY(parse_hours(session, keep->hours, &seconds));
+    MF_TRY(mf_keep_hours(session, keep->hours, &seconds));
     return parse_every(keep->every, &ignored);
 }
 
@@ -72,7 +71,7 @@ struct mf_keeper_opts mf_keep_opts(const struct mf_session *s, const struct mf_k
     struct mf_keeper_opts opts = {
         .begin = s->start, .restart = restart, .anew = !restart && mf_options_given(s->options, "restart")};
 
-    if (parse_hours(s, keep->hours, &opts.max_seconds) != MF_OK) { /* was checked: time is over by now */
+    if (mf_keep_hours(s, keep->hours, &opts.max_seconds) != MF_OK) { /* was checked: time is over by now */
         mf_err_clear();
         opts.max_seconds = SOON;
     }

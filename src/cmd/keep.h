@@ -10,6 +10,10 @@ struct mf_keep {
 };
 
 /** The rows, in the options of a verb that has a struct mf_keep called keep. */
+#define MF_KEEP_HOURS(type, field)                 \
+    MF_OPT(type, "max-hours", field, MF_TEXT, "0", \
+           "save the run and stop (exit 75) before this many hours; auto: before Slurm ends the job; 0: no limit")
+
 #define MF_KEEP_ROWS(type)                                                                                         \
     MF_OPT(type, "checkpoint-every", keep.every, MF_TEXT, "auto",                                                  \
            "save the run every 30s, 10min, 2h or 200ev (evaluations); auto: by the cost of a checkpoint; off: on " \
@@ -17,8 +21,11 @@ struct mf_keep {
         MF_CHOICE(type, "restart", keep.restart, "no", "no|auto",                                                  \
                   "auto: continue from the newest checkpoint, if there is one; no: begin anew, and replace "       \
                   "checkpoints; left out: begin anew, unless a stopped run has left some"),                        \
-        MF_OPT(type, "max-hours", keep.hours, MF_TEXT, "0",                                                        \
-               "save the run and stop (exit 75) before this many hours; auto: before Slurm ends the job; 0: no limit")
+        MF_KEEP_HOURS(type, keep.hours)
+
+/** --max-hours as seconds from the start of the program; 0: no limit. Refuses with MF_USAGE. Not collective: only rank
+ * 0 knows when its job ends. */
+int mf_keep_hours(const struct mf_session *session, const char *text, double *seconds);
 
 /** Refuses invalid values: MF_USAGE. Not collective: only rank 0 must know when its job ends. */
 int mf_keep_check(const struct mf_session *session, const struct mf_keep *keep);

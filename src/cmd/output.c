@@ -2,6 +2,7 @@
 #include "src/cmd/output.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,44 @@ char *mf_output_join(const char *folder, const char *base, const char *infix, co
     return mf_format("%s%s%s%s%s%s", folder, slash, base, infix ? "_" : "", infix ? infix : "", suffix);
 }
 
+/* The name to which a link points, one step; @p path itself if it is none. */
+static char *follow_once(const char *path, int *is_link)
+{
+    char target[PATH_MAX];
+    const ssize_t n = readlink(path, target, sizeof target - 1);
+
+    *is_link = n > 0;
+    if (n <= 0) return mf_format("%s", path);
+    target[n] = '\0';
+    if (target[0] == '/') return mf_format("%s", target);
+    return mf_format("%.*s%s", (int)(mf_name_base(path) - path), path, target);
+}
+
+/* Where the output is a link, the file to which it points is written, and the link stays. Rank 0. */
+static int follow(char **path)
+{
+    enum { STEPS = 40 };
+    int is_link = 1;
+
+    for (int k = 0; k < STEPS && is_link; ++k) {
+        char *next = follow_once(*path, &is_link);
+
+        free(*path);
+        *path = next;
+    }
+    return is_link ? mf_fail(MF_OUTPUT, "cannot write '%s': its links lead to no file", *path) : MF_OK;
+}
+
+static int follow_all(const struct mf_comm *comm, char **path)
+{
+    const int rc = mf_agree(comm, comm->rank == 0 ? follow(path) : MF_OK);
+    char *told = rc == MF_OK ? mf_comm_text(comm, *path) : NULL;
+
+    free(*path);
+    *path = told;
+    return rc;
+}
+
 int mf_session_path_in(const struct mf_session *session, const char *folder, const char *base, const char *suffix,
                        char **path)
 {
@@ -47,12 +86,12 @@ int mf_session_path_in(const struct mf_session *session, const char *folder, con
 
     if (common->output) {
         *path = mf_output_join("", common->output, NULL, "");
-        return MF_OK;
+        return follow_all(session->comm, path);
     }
     if (session->comm->rank == 0 && *folder && !common->dry_run) rc = mf_output_folder(folder, remedy);
     MF_TRY(mf_agree(session->comm, rc));
     *path = mf_output_join(folder, base, common->information, suffix);
-    return MF_OK;
+    return follow_all(session->comm, path);
 }
 
 int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path)

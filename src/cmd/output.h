@@ -12,8 +12,9 @@ int mf_output_folder(const char *path, const char *remedy);
 /** "FOLDER/BASE[_INFIX]SUFFIX"; @p infix may be NULL. The caller frees. */
 char *mf_output_join(const char *folder, const char *base, const char *infix, const char *suffix);
 
-/** "FOLDER/BASE[_INFORMATION]SUFFIX" from --data_folder and --information, or --output unchanged. Rank 0 makes the
- * folder. The caller frees. Collective; refuses (agreed) with MF_OUTPUT. The second: in another folder. */
+/** "FOLDER/BASE[_INFORMATION]SUFFIX" from --data_folder and --information, or --output. A link is followed to its
+ * file. Rank 0 makes the folder. The caller frees. Collective; refuses (agreed) with MF_OUTPUT. The second:
+ * in another folder. */
 int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path);
 int mf_session_path_in(const struct mf_session *session, const char *folder, const char *base, const char *suffix,
                        char **path);

@@ -61,7 +61,7 @@ static int look(struct mf_keeper *k, double now)
     if (!k->opts.stop_file || now - k->looked < 1) return 0;
     k->looked = now;
     if (touched(k->opts.stop_file, now, k->opts.begin)) return MF_KEEP_LEAVE;
-    if (!touched(k->opts.save_file, now, since)) return 0;
+    if (!k->opts.save_file || !touched(k->opts.save_file, now, since)) return 0;
     k->saved_file = now;
     return MF_KEEP_SAVE;
 }
@@ -203,6 +203,12 @@ int mf_keeper_step(struct mf_keeper *k, const struct mf_comm *comm, long steps, 
                    void (*list)(void *context, struct mf_checkpoint *checkpoint), void *context)
 {
     return mf_keeper_act(k, comm, mf_keeper_ask(k, comm, steps), steps, problem, list, context);
+}
+
+void mf_keeper_watch(struct mf_keeper *k, const struct mf_keeper_opts *opts)
+{
+    *k = (struct mf_keeper){.opts = *opts, .saved = mf_now()};
+    k->opts.every_seconds = -1;
 }
 
 void mf_keeper_resume(struct mf_keeper *k, long steps) { k->saved_steps = steps; }

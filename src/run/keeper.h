@@ -9,7 +9,7 @@
 struct mf_keeper_opts {
     const char *stem;      /* checkpoints are STEM.ckpt-a.h5 and -b.h5 */
     const char *stop_file; /* a file of this name, newer than the run's start, asks it to leave; NULL: none */
-    const char *save_file; /* a file newer than the run's start, or touched again, asks for a checkpoint */
+    const char *save_file; /* a file newer than the run's start, or touched again, asks for a checkpoint; NULL: none */
     double every_seconds;  /* between checkpoints; 0: chosen from the cost of one; < 0: only when leaving */
     long every_steps;      /* used instead of seconds; 0: not */
     double max_seconds;    /* of the whole program; 0: no limit */
@@ -45,6 +45,10 @@ enum { MF_KEEP_SAVE = 1, MF_KEEP_LEAVE = 2, MF_KEEPER_WISHES = 3 };
  */
 int mf_keeper_begin(struct mf_keeper *keeper, const struct mf_comm *comm, const struct mf_keeper_opts *opts,
                     double bytes, struct mf_checkpoint **from);
+
+/** Opens a keeper for a run that keeps its results itself, without checkpoints. It only says when to leave, by
+ * stop_file, max_seconds and begin of @p opts. Local. */
+void mf_keeper_watch(struct mf_keeper *keeper, const struct mf_keeper_opts *opts);
 
 /** The run continues from a checkpoint after @p steps. */
 void mf_keeper_resume(struct mf_keeper *keeper, long steps);

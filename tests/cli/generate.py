@@ -113,20 +113,47 @@ def is_exact():
 def goes_on():
     """Killed and started again, and made longer: the samples of one run."""
     command = [program, "generate", "--model", "run/model.safetensors", "--steps", "3", "--num-samples", "400", "--output", "cut.h5", *LAYERS]
-    for _ in range(3):
+    for _ in range(2):
         job = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(0.4)
         job.send_signal(signal.SIGKILL)
         job.wait()
     generate("cut.h5", "--num-samples", "400", ranks=2)
     generate("whole.h5", "--num-samples", "400")
-    same(arrays("whole.h5"), arrays("cut.h5"), "killed three times")
+    same(arrays("whole.h5"), arrays("cut.h5"), "killed twice")
     same(arrays("one.h5"), arrays("cut.h5", 0, 37), "the first samples")
     generate("one.h5", "--num-samples", "60")
     same(arrays("cut.h5", 0, 60), arrays("one.h5"), "made longer")
     for words, says in ((["--steps", "4", *LAYERS], "--steps"), (["--steps", "3"], "--layers: encoder_block_0,encoder_bottleneck,decoder_block_6 (now"), (["--steps", "3", "--layers", "midblock"], "--layers: midblock (in")):
         done = run("generate", "--model", "run/model.safetensors", *words, "--num-samples", "80", "--output", "one.h5")
         check(done.status == 2 and says in done.err, f"{words}: {done}")
+
+
+def stops():
+    """Asked to leave, it keeps what is made (75). What the disk has damaged since is made again. An output that is a link stays one."""
+    os.mkdir("far")
+    os.symlink("far/stopped.h5", "link.h5")
+    words = ["generate", "--model", "run/model.safetensors", "--steps", "3", "--num-samples", "37", "--output", "link.h5", *LAYERS]
+    open("far/STOP", "w").close()
+    os.utime("far/STOP", (time.time() + 1000,) * 2)
+    for more, ranks, why in (((), 2, "the file STOP"), (("--max-hours", "1e-5"), 1, "--max-hours is over")):
+        done = run(*words, *more, ranks=ranks)
+        check(done.status == 75 and why in done.err and "far/stopped.h5.partial' has them" in done.err, f"{why}: {done}")
+        os.utime("far/STOP", (0, 0))
+    done = run("data", "info", "far/stopped.h5.partial")
+    check(done.status == 3 and "is not finished: 24 of its 37 samples are made" in done.err, f"info: {done}")
+    with h5py.File("far/stopped.h5.partial") as file:
+        at = file["samples/x"].id.get_offset() + 9 * 256
+    with open("far/stopped.h5.partial", "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 1]))
+    done = made(*words)
+    check("1 of its 24 complete samples differs from the checksum" in done.err and os.path.islink("link.h5"), f"damaged: {done}")
+    same(arrays("one.h5"), arrays("far/stopped.h5"), "stopped twice, and damaged")
+    done = run("synth", "--num-samples", "5", "--size", "16", "16", "--output", "link.h5")
+    check(done.status == 2 and "is a set of generated samples" in done.err, f"synth over it: {done}")
 
 
 def convolve(w, name, x):
@@ -217,6 +244,7 @@ def takes_weights_of_others():
 trains()
 averages()
 is_exact()
+stops()
 goes_on()
 looks()
 obeys()

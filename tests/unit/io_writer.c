@@ -266,9 +266,10 @@ static void faults(void)
 {
     const char *path = scratch_file("faults.h5");
     const struct mf_writer_wish wish = wish_of(SAMPLES, 2);
-    struct mf_writer *w;
+    struct mf_writer *w = open_it(path, &wish);
     char hash[MF_HASH_TEXT], fault[60];
 
+    CHECK(write_some(w, &wish, 1) == MF_OK && mf_writer_close(w) == MF_OK);
     for (int visit = 1; visit < 5; ++visit) {
         w = open_it(path, &wish);
         snprintf(fault, sizeof fault, "io.write:visit=%d:rank=%d", 2 * visit, comm.size - 1);
@@ -288,6 +289,65 @@ static void faults(void)
     w = open_it(path, &wish);
     CHECK(mf_writer_found(w) == SAMPLES && mf_writer_finish(w) == MF_OK && mf_writer_close(w) == MF_OK);
     check_set(path, &wish, hash);
+}
+
+/* A run that completes no sample leaves no file. One that was killed then is in nobody's way. */
+static void nothing(void)
+{
+    const char *path = scratch_file("nothing.h5"), *partial = scratch_file("nothing.h5.partial");
+    struct mf_writer_wish wish = wish_of(SAMPLES, 2);
+    struct mf_writer *w = open_it(path, &wish);
+
+    CHECK(is_there(partial) && mf_writer_close(w) == MF_OK && !is_there(partial));
+    w = open_it(path, &wish);
+    mf_fault_set("io.write:visit=2");
+    CHECK(write_some(w, &wish, 1) == MF_OUTPUT && !strstr(mf_err_text(), "complete samples"));
+    mf_fault_set(NULL);
+    CHECK(mf_writer_close(w) == MF_OK && !is_there(partial));
+    if (comm.size > 1) return;
+    wish.seconds = 1e9;
+    if (fork() == 0) _exit(write_some(open_it(path, &wish), &wish, 2));
+    CHECK(wait(NULL) > 0 && is_there(partial));
+    wish.settings = "seed: 8\n";
+    write_all(path, &wish);
+    CHECK(!is_there(partial));
+}
+
+static void change_byte(const char *path, uint64_t at)
+{
+    FILE *file = fopen(path, "r+b");
+    int byte;
+
+    CHECK(file && fseek(file, (long)at, SEEK_SET) == 0);
+    byte = fgetc(file);
+    CHECK(fseek(file, (long)at, SEEK_SET) == 0 && fputc(byte ^ 1, file) != EOF && fclose(file) == 0);
+}
+
+/* Complete samples that the disk has changed since are made again, and the others stay. */
+static void damaged(void)
+{
+    const char *path = scratch_file("damaged.h5"), *partial = scratch_file("damaged.h5.partial");
+    const struct mf_writer_wish wish = wish_of(SAMPLES, 2), longer = wish_of(MORE, 2);
+    struct mf_writer *w = open_it(path, &wish);
+    const size_t done = (size_t)comm.size * 2 * PASS;
+    struct mf_h5_shape shape;
+    struct mf_h5 *h5;
+    char hash[MF_HASH_TEXT];
+
+    CHECK(write_some(w, &wish, 2) == MF_OK && mf_writer_close(w) == MF_OK);
+    CHECK(mf_h5_open(partial, &h5) == MF_OK && mf_h5_shape(h5, "/samples/x", &shape) == MF_OK);
+    CHECK(mf_h5_close(h5) == MF_OK);
+    mf_comm_barrier(&comm);
+    for (size_t id = 1; comm.rank == 0 && id < 7; id += 5) change_byte(partial, shape.offset + id * VALUES + 3);
+    mf_comm_barrier(&comm);
+    w = open_it(path, &wish);
+    CHECK(mf_writer_found(w) == done - 2 && !mf_writer_status(w)[1] && !mf_writer_status(w)[6] &&
+          mf_writer_status(w)[5]);
+    CHECK(mf_writer_close(w) == MF_OK);
+    w = open_it(path, &longer);
+    CHECK(mf_writer_found(w) == done - 2 && mf_writer_close(w) == MF_OK);
+    write_all(path, &longer);
+    check_set(path, &longer, hash);
 }
 
 /* The system tells once that the disk does not have a window: it is not complete, also after a close that hears
@@ -396,7 +456,7 @@ static int make_sample(void *context, size_t id, struct mf_sample *sample)
 /* A partial file of the other kind: samples of a writer are spared, and a set without settings is replaced. */
 static void beside(void)
 {
-    const char *path = scratch_file("beside.h5"), *begun = scratch_file("begun.h5");
+    const char *path = scratch_file("beside.h5"), *begun = scratch_file("begun.h5"), *text = scratch_file("text.h5");
     struct mf_writer_wish wish = wish_of(SAMPLES, 2);
     struct mf_writer *w = open_it(path, &wish);
     char hash[MF_HASH_TEXT];
@@ -412,10 +472,12 @@ static void beside(void)
     CHECK(mf_dataset_write(&comm, scratch_file("begun.h5.partial"), &wish.set, NULL, make_sample, &wish) == MF_OK);
     write_all(begun, &wish);
     check_set(begun, &wish, hash);
-    if (comm.rank == 0) scratch_write(scratch_file("begun.h5.partial"), "text", 4);
+    CHECK(mf_dataset_write(&comm, begun, &wish.set, NULL, make_sample, &wish) == MF_USAGE);
+    CHECK_SAYS(strstr(mf_err_text(), "begun.h5' is a set of generated samples"), "%s", mf_err_text());
+    if (comm.rank == 0) scratch_write(scratch_file("text.h5.partial"), "text", 4);
     mf_comm_barrier(&comm);
-    refused_by(begun, &wish, MF_INPUT, "; remove that file, or give another output");
-    CHECK(mf_dataset_write(&comm, begun, &wish.set, NULL, make_sample, &wish) == MF_OK);
+    refused_by(text, &wish, MF_INPUT, "; remove that file, or give another output");
+    CHECK(mf_dataset_write(&comm, text, &wish.set, NULL, make_sample, &wish) == MF_OK);
 }
 
 /* Given splits are part of a set: it does not go on with others, and may become longer with the same. */
@@ -457,10 +519,9 @@ static void small_shares(void)
     wish.set.part[0] = 0.98;
     wish.set.part[1] = 0.01;
     w = open_it(path, &wish);
-    CHECK(mf_writer_close(w) == MF_OK);
     CHECK(mf_h5_open(scratch_file("shares.h5.partial"), &h5) == MF_OK);
     CHECK(mf_h5_read_rows(h5, "/index/split", MF_H5_U8, 0, 100 * HUNDREDS, split) == MF_OK);
-    CHECK(mf_h5_close(h5) == MF_OK);
+    CHECK(mf_h5_close(h5) == MF_OK && mf_writer_close(w) == MF_OK);
     for (size_t k = 0; k < HUNDREDS; ++k)
         CHECK(count_of(split, 100 * k, 100, MF_TRAIN) == 98 && count_of(split, 100 * k, 100, MF_VALIDATION) == 1);
     wish.set.part[1] = 0.00999;
@@ -507,6 +568,8 @@ int main(int argc, char **argv)
     }
     lengthened();
     faults();
+    nothing();
+    damaged();
     unflushed();
     not_begun();
     refusals();

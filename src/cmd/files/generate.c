@@ -9,6 +9,7 @@
 #include "src/cmd/files/data.h"
 #include "src/cmd/files/layers.h"
 #include "src/cmd/files/wanted.h"
+#include "src/cmd/keep.h"
 #include "src/cmd/output.h"
 
 enum { STEPS_MOST = 10000, PASS_MOST = 1 << 16, SAMPLES_MOST = 1 << 28 };
@@ -38,6 +39,7 @@ static const struct mf_opt rows[] = {
         "NAME=VALUE ...: class or columns that all samples should have; others are drawn as in the train split"),
     ROW("layers", layers, MF_TEXTS, NULL,
         "layers of the network whose activations the set keeps, by the names of --layers list; none: no layer"),
+    MF_KEEP_HOURS(generate, hours),
     MF_ALIAS("output-dir", "data_folder"),
     MF_OPT_END};
 
@@ -53,8 +55,10 @@ static int check(const struct mf_session *session, void *options)
 {
     struct generate *o = options;
 
-    (void)session;
+    double seconds;
+
     MF_TRY(mf_made_by_settle(&o->by));
+    MF_TRY(mf_keep_hours(session, o->hours, &seconds));
     if (!(o->sigma > MF_NOISE_LEAST) || !isfinite(o->sigma))
         return mf_fail(MF_USAGE, "--conditioning-sigma %g: it must be a number above %g", o->sigma, MF_NOISE_LEAST);
     MF_TRY(in_range("num-samples", o->samples, 1, SAMPLES_MOST));
@@ -155,10 +159,10 @@ const struct mf_cmd mf_cmd_generate = {
                 "[--output FILE.h5]",
     .text =
         "Makes samples of noise, measures their properties, and writes them to a dataset, which train and compare "
-        "read. "
-        "Sample i follows from the weights, the seed, its number and --pass-size alone: it does not depend on ranks, "
-        "threads and interruptions. A run that was stopped goes on when it is started again, also on another number of "
-        "ranks. A finished set becomes longer with a larger --num-samples.\n"
+        "read. Sample i follows from the weights, the seed, its number and --pass-size alone: it does not depend on "
+        "ranks, threads and interruptions. A run that was stopped (by a signal, --max-hours or a file STOP beside "
+        "the set: exit 75) or killed goes on when it is started again, also on another number of ranks. A finished "
+        "set becomes longer with a larger --num-samples.\n"
         "\n"
         "With --layers the set also has activations of the network: /activations/NAME, [sample][channel][y][x], of the "
         "last time that the network looks at a sample. --layers list prints the names and extents, and makes nothing. "
@@ -177,5 +181,6 @@ const struct mf_cmd mf_cmd_generate = {
     .work = MF_WORK_GPUS,
     .remedy = "a smaller --pass-size",
     .writes = 1,
+    .checkpoints = 1,
     .small = small,
 };

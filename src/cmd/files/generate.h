@@ -15,6 +15,7 @@ struct generate {
     double sigma;
     long samples, first, steps, pass, per_class;
     struct mf_texts condition, layers;
+    const char *hours;
 };
 
 struct generate_job {

@@ -5,7 +5,10 @@
 #include "src/base/cut.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/stop.h"
+#include "src/base/text.h"
 #include "src/cmd/files/generate.h"
+#include "src/cmd/keep.h"
 
 enum { FLUSH = 2 /* s */ };
 
@@ -78,8 +81,17 @@ static void tell(const struct generate_job *job, size_t done, size_t all, double
             (now - start) / (double)done * (double)(all - done));
 }
 
+/* The clock, a signal or the file STOP asked the run to leave. Collective. */
+static int left(const struct mf_keeper *keeper, const char *path, size_t done, size_t all)
+{
+    if (!keeper->leaving) return MF_OK;
+    return mf_fail(MF_STOPPED,
+                   "stopped early (%s) after %zu of %zu passes; '%s.partial' has them, and the same command goes on",
+                   keeper->why, done, all, path);
+}
+
 /* Each rank takes whole passes, in turn. */
-static int make_all(struct generate_job *job, struct mf_writer *writer)
+static int make_all(struct generate_job *job, struct mf_writer *writer, struct mf_keeper *keeper, const char *path)
 {
     const struct mf_comm *comm = job->session->comm;
     const size_t ranks = (size_t)comm->size, passes = (size_t)job->o->samples / job->pass + 2;
@@ -89,13 +101,42 @@ static int make_all(struct generate_job *job, struct mf_writer *writer)
     double told = start;
     int rc = MF_OK;
 
-    for (size_t k = 0; rc == MF_OK && k < n; k += ranks) {
+    for (size_t k = 0, next; rc == MF_OK && k < n; k = next) {
         const size_t own = k + (size_t)comm->rank;
 
+        next = k + ranks < n ? k + ranks : n;
         rc = mf_agree(comm, own < n ? make(job, list[own], writer) : MF_OK);
-        if (rc == MF_OK) tell(job, k + ranks < n ? k + ranks : n, n, start, &told);
+        if (rc == MF_OK) tell(job, next, n, start, &told);
+        if (rc != MF_OK || next == n) continue;
+        (void)mf_keeper_ask(keeper, comm, (long)next);
+        rc = left(keeper, path, next, n);
     }
     free(list);
+    return rc;
+}
+
+/* From here on a signal is a wish to leave. @p stop: the file STOP beside the set. */
+static void watch(const struct generate_job *job, const char *stop, struct mf_keeper *keeper)
+{
+    struct mf_keeper_opts opts = {.stop_file = stop, .begin = job->session->start};
+
+    if (mf_keep_hours(job->session, job->o->hours, &opts.max_seconds) != MF_OK) mf_err_clear(); /* was checked */
+    mf_keeper_watch(keeper, &opts);
+    mf_stop_on_signals();
+    mf_comm_hint("the same command, which goes on from complete samples");
+}
+
+static int fill(struct generate_job *job, struct mf_writer *writer, const char *path)
+{
+    char *stop = mf_format("%.*sSTOP", (int)(mf_name_base(path) - path), path);
+    struct mf_keeper keeper;
+    int rc;
+
+    watch(job, stop, &keeper);
+    rc = make_all(job, writer, &keeper, path);
+    if (rc == MF_OK) rc = mf_writer_finish(writer);
+    mf_comm_hint(NULL);
+    free(stop);
     return rc;
 }
 
@@ -117,9 +158,8 @@ int mf_generate_write(struct generate_job *job, const char *path)
     if (rc == MF_OK && mf_writer_found(writer) > 0 && comm->rank == 0)
         mf_info("'%s' has %zu of %zu samples%s", path, mf_writer_found(writer), wish.set.samples,
                 mf_writer_found(writer) < wish.set.samples ? "; the run goes on from there" : "");
-    if (rc == MF_OK) rc = make_all(job, writer);
-    if (rc == MF_OK) rc = mf_writer_finish(writer);
+    if (rc == MF_OK) rc = fill(job, writer, path);
     closed = mf_writer_close(writer);
     free(options);
-    return rc == MF_OK ? closed : rc;
+    return rc == MF_OK || rc == MF_STOPPED ? (closed == MF_OK ? rc : closed) : rc;
 }

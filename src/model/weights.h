@@ -44,6 +44,10 @@ int mf_weights_visit(const struct mf_weights *weights, int value,
  * else local. */
 void mf_weights_get(const struct mf_weights *weights, int value, struct mf_span part, float *to);
 
+/** Copies all weights of @p from to the network of this name within @p to. NULL: to its own weights. Both have the
+ * same architecture, and weights of f32. Collective in stage 3 of ZeRO, else local. */
+void mf_weights_copy(const struct mf_weights *from, const char *network, const struct mf_weights *to);
+
 /** What belongs to a weight. */
 enum mf_state { MF_STATE_WEIGHT, MF_STATE_FIRST, MF_STATE_SECOND /* moments */, MF_STATE_AVERAGE, MF_STATES };
 

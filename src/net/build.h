@@ -7,14 +7,6 @@
 
 #include "src/net/list.h"
 
-/** Parameters of a net by who changes them. */
-enum {
-    MF_SET_TRAINED,
-    MF_SET_EXPERTS, /* as these, but ranks may share them (experts.h) */
-    MF_SET_BALANCE, /* balance biases of experts, which the host changes */
-    MF_SET_FROZEN   /* nobody */
-};
-
 struct mf_build {
     struct mf_list *list;
     int set;             /* of the next parameters */

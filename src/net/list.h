@@ -33,10 +33,19 @@ struct mf_shard {
     int group; /* number of the group of ranks that have the whole together */
 };
 
+/** Parameters of a net by who changes them. */
+enum {
+    MF_SET_TRAINED,
+    MF_SET_EXPERTS, /* as these, but ranks may share them (experts.h) */
+    MF_SET_BALANCE, /* balance biases of experts, which the host changes */
+    MF_SET_FROZEN,  /* nobody */
+    MF_SET_BORROWED /* nobody: copies of another network's weights, which no file of this one has */
+};
+
 /** What a parameter is beside a tensor. */
 struct mf_weight {
     int value;
-    int set; /* who changes it, MF_SET_TRAINED, ... (build.h) */
+    int set; /* MF_SET_TRAINED, ... */
     enum mf_start start;
     double spread;
     int gradient;  /* its value; -1: none yet */
@@ -167,10 +176,10 @@ static inline int mf_value_is_away(const struct mf_value *value)
     return value->weight && value->weight->shard.of > 0 && value->weight->shard.count == 0;
 }
 
-/** Is it a parameter that a model names, and neither an array of a layout nor a view of a parameter? */
+/** Is it a parameter that a model names? Arrays of a layout, views of parameters and what is borrowed are not. */
 static inline int mf_value_is_weight(const struct mf_value *value)
 {
-    return value->role == MF_ROLE_PARAMETER && value->weight && !value->flat;
+    return value->role == MF_ROLE_PARAMETER && value->weight && !value->flat && value->weight->set != MF_SET_BORROWED;
 }
 
 /** The place in the whole of number @p i of a parameter of which this rank has a part. */

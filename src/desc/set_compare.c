@@ -84,3 +84,17 @@ void mf_set_compare(const struct mf_set_measures *real, const struct mf_set_meas
         }
     free(value);
 }
+
+double mf_set_distance(size_t rows, const struct mf_set_row *row)
+{
+    double sum = 0, counted = 0;
+
+    for (size_t k = 0; k < rows; ++k) {
+        const double shift = row[k].difference / row[k].deviation[0];
+
+        if (!(row[k].deviation[0] > 0) || !isfinite(row[k].spread)) continue;
+        sum += shift * shift + row[k].spread * row[k].spread;
+        ++counted;
+    }
+    return counted > 0 ? sqrt(sum / counted) : NAN;
+}

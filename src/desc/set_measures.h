@@ -108,4 +108,12 @@ struct mf_set_row {
 void mf_set_compare(const struct mf_set_measures *real, const struct mf_set_measures *made, struct mf_set_row *row);
 size_t mf_set_measures_rows(const struct mf_set_measures *measures);
 
+/**
+ * One number that says how far apart two sets are: 0 of equal statistics. Let normal distributions have the means and
+ * deviations that a measure has in both sets. It is the root mean square over measures of their distance of
+ * Wasserstein, in units of the real deviation. A measure without one does not count; NAN: none counts.
+ * Source: D. C. Dowson and B. V. Landau, J. Multivariate Anal. 12 (1982) 450.
+ */
+double mf_set_distance(size_t rows, const struct mf_set_row *row);
+
 #endif

@@ -50,7 +50,8 @@ void mf_denoise_close(struct mf_denoise *d)
 
 struct mf_denoise mf_denoise_copy(const struct mf_denoise *from)
 {
-    struct mf_denoise d = {.mean = from->mean, .deviation = from->deviation, .dropped = from->dropped};
+    struct mf_denoise d = {
+        .mean = from->mean, .deviation = from->deviation, .dropped = from->dropped, .start = from->start};
 
     mf_denoise_take(&d, from->classes, from->columns, from->rows);
     memcpy(d.class_name, from->class_name, d.classes * sizeof *d.class_name);
@@ -111,6 +112,7 @@ struct mf_json *mf_denoise_json(const struct mf_denoise *d)
     struct mf_json *json = mf_json_object(), *rows = mf_json_array();
 
     MF_JSON(json, "noise_mean", d->mean, "noise_deviation", d->deviation, "dropped", d->dropped);
+    if (d->start > 0) mf_json_real(json, "conditioning_sigma", d->start);
     put_names(json, "classes", d->classes, d->class_name);
     put_names(json, "columns", d->columns, d->column);
     mf_json_reals(json, "column_mean", d->column_mean, d->columns);
@@ -214,6 +216,9 @@ int mf_denoise_read(const struct mf_json *json, struct mf_denoise *d, const char
     if (!read_number(json, "noise_deviation", &d->deviation) || !(d->deviation > 0))
         return refuse(key, "noise_deviation");
     if (!read_number(json, "dropped", &d->dropped) || d->dropped < 0 || d->dropped >= 1) return refuse(key, "dropped");
+    if (mf_json_get(json, "conditioning_sigma") &&
+        !(read_number(json, "conditioning_sigma", &d->start) && d->start > MF_NOISE_LEAST))
+        return refuse(key, "conditioning_sigma");
     if (!read_names(classes, d->classes, d->class_name)) return refuse(key, "classes");
     if (!read_names(columns, d->columns, d->column)) return refuse(key, "columns");
     if (!read_numbers(mf_json_get(json, "column_mean"), d->columns, d->column_mean)) return refuse(key, "column_mean");

@@ -35,6 +35,7 @@ void mf_denoise_estimate(const struct mf_noise_level *level, size_t count, const
 struct mf_denoise {
     double mean, deviation; /* of ln(sigma) in training */
     double dropped;         /* share of samples that learn without a condition */
+    double start;           /* noise level from which it makes a sample in one step; 0: it needs several */
     size_t classes;         /* 0: none is a condition */
     mf_name *class_name;    /* [classes] */
     size_t columns;

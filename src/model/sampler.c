@@ -9,12 +9,17 @@
 #include "src/base/streams.h"
 #include "src/model/denoise.h"
 
-void mf_sample_levels(size_t steps, double first, double *sigma)
+double mf_sample_level(double first, double position)
 {
     const double rho = 7, most = pow(first, 1 / rho), least = pow(MF_NOISE_LEAST, 1 / rho);
 
+    return pow(most + position * (least - most), rho);
+}
+
+void mf_sample_levels(size_t steps, double first, double *sigma)
+{
     for (size_t i = 0; i < steps; ++i)
-        sigma[i] = pow(most + (steps > 1 ? (double)i / (double)(steps - 1) : 0) * (least - most), rho);
+        sigma[i] = mf_sample_level(first, steps > 1 ? (double)i / (double)(steps - 1) : 0);
     sigma[steps] = 0;
 }
 

@@ -21,6 +21,9 @@ struct mf_sampling {
     double most; /* noise level at the start, above MF_NOISE_LEAST */
 };
 
+/** The noise level at @p position from 0, which is @p first, to 1, MF_NOISE_LEAST. */
+double mf_sample_level(double first, double position);
+
 /** The noise levels of so many steps, falling from @p first: @p sigma [steps + 1], of which the last is 0. */
 void mf_sample_levels(size_t steps, double first, double *sigma);
 

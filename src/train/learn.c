@@ -50,7 +50,7 @@ int mf_task_same(const struct mf_task *a, const struct mf_task *b)
 {
     const size_t outputs = mf_task_outputs(a);
 
-    if (a->learn != b->learn || outputs != mf_task_outputs(b)) return 0;
+    if (strcmp(a->learn->key, b->learn->key) != 0 || outputs != mf_task_outputs(b)) return 0;
     if (a->learn->same && !a->learn->same(a, b)) return 0;
     if (!a->name || !b->name) return a->name == b->name;
     for (size_t i = 0; i < outputs; ++i)

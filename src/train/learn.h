@@ -15,7 +15,7 @@
 
 #include "src/model/card.h"
 
-enum { MF_LEARN_INPUTS = 12 };
+enum { MF_LEARN_INPUTS = 16, MF_LEARN_MORE = 4 };
 
 /** Arrays of a batch (struct mf_batch) that a task reads. */
 enum { MF_READS_X = 1, MF_READS_INPUT = 2, MF_READS_LABEL = 4, MF_READS_REAL = 8 };
@@ -60,6 +60,7 @@ struct mf_learn_loss {
     const char *name; /* of its node */
     int head;         /* for attr.head */
     int output;       /* of the network, [batch][..][outputs of the head] */
+    const int *more;  /* what forward() left behind the outputs of all heads */
     const int *input; /* all values of inputs() */
     int train;        /* else it is scored */
 };
@@ -97,10 +98,10 @@ struct mf_learn {
      * channels}, the network @p args. Returns how many, at most MF_LEARN_INPUTS. */
     size_t (*inputs)(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
                      struct mf_learn_input input[]);
-    /** Builds the outputs of all heads. NULL: @p arch reads the first input, and its last axis has one head behind the
-     * other. */
+    /** Builds the outputs of all heads. Behind them it leaves up to MF_LEARN_MORE values for loss(). @p train 0: it
+     * is scored. NULL: @p arch reads the first input, and its last axis has one head behind the other. */
     void (*forward)(const struct mf_task *task, struct mf_build *build, const struct mf_arch *arch,
-                    const struct mf_arch_args *args, const int input[], int output[]);
+                    const struct mf_arch_args *args, const int input[], int train, int output[]);
     /** The loss of a head: a value [1], a sum over rows divided by MF_NUMBER_ROWS + head. The first input of its node
      * holds the head's outputs, in any shape: scores read them there. */
     int (*loss)(const struct mf_task *task, const struct mf_learn_loss *of);
@@ -121,7 +122,7 @@ struct mf_learn {
                   size_t r, const float *output, double *count, double *sum);
     /** Makes scores->figure. */
     void (*finish)(const struct mf_task *task, size_t head, const struct mf_head_scores *scores, double *figure);
-    /** The figure by which networks are compared; larger is better. */
+    /** The figure by which networks are compared; larger is better. NULL: no sample says it, and none is scored. */
     double (*merit)(const struct mf_task *task, const struct mf_scores *scores);
     const char *merit_key; /* in metrics */
     /** Prints the merit: "accuracy 12.50 %". */

@@ -10,16 +10,26 @@
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
+#include "src/model/sampler.h"
 #include "src/model/unet.h"
 
-enum { X, IN_X, IN_NOISE, WANT_X, WANT_NOISE, LEVEL, CONDITION };
+enum { X, IN_X, IN_NOISE, WANT_X, WANT_NOISE, LEVEL, SHARED };
+/* Further inputs of one step. An estimate of x0 has factors of what a network sees, and of its output. The generator
+ * has factors of the noise that it starts with, and the level of that. The condition is the last input. */
+enum { SEEN = SHARED, OUT, START_SEEN, START_SKIP, START_OUT, START_LEVEL, ALL };
 enum { DROPS = 1, MOVES = 2 }; /* further streams */
+/* Streams of normal numbers: noise on samples, on made samples in both tasks, and noise that these start with. */
+enum { NOISE, NOISE_ON_MADE, NOISE_IN_SCORE, NOISE_AT_START, NOISE_AT_START_IN_SCORE };
+/* Positions from the most noise to the least, between which those of one step are drawn (DMD2). */
+static const double FIRST_POSITION = 0.02, LAST_POSITION = 0.98;
 
 struct own {
     struct mf_denoise denoise;
     size_t *column; /* [columns] of the dataset; NULL: of a file */
     int phases;
     unsigned moves;
+    int one_step;          /* it is of a generator, or of its score network */
+    struct mf_task *score; /* of a generator: the task of its score network */
 };
 
 static const struct own *own_of(const struct mf_task *task) { return task->own; }
@@ -29,6 +39,8 @@ static void close_own(void *context)
     struct own *own = context;
 
     if (!own) return;
+    if (own->score) mf_task_close(own->score);
+    free(own->score);
     mf_denoise_close(&own->denoise);
     free(own->column);
     free(own);
@@ -61,6 +73,32 @@ struct mf_task mf_task_diffuse(const struct mf_dataset *set, struct mf_denoise d
     return task;
 }
 
+static struct mf_task beside(const struct mf_task *teacher, const struct mf_learn *learn)
+{
+    const struct own *from = own_of(teacher);
+    struct mf_task task = make(teacher->head[0].outputs, mf_denoise_copy(&from->denoise), from->phases);
+    struct own *own = task.own;
+
+    task.learn = learn;
+    memcpy(own->column, from->column, own->denoise.columns * sizeof *own->column);
+    own->one_step = 1;
+    own->denoise.dropped = 0; /* what is made has a condition */
+    return task;
+}
+
+struct mf_task mf_task_one_step(const struct mf_task *teacher, double start)
+{
+    struct mf_task task = beside(teacher, &mf_learn_one_step);
+    struct own *own = task.own;
+
+    own->denoise.start = start;
+    own->score = MF_MUST(malloc(sizeof *own->score), "a task");
+    *own->score = beside(&task, &mf_learn_made);
+    return task;
+}
+
+const struct mf_task *mf_task_score(const struct mf_task *generator) { return own_of(generator)->score; }
+
 /* -- network -- */
 
 static struct mf_learn_input factor(const char *name, size_t batch)
@@ -71,6 +109,20 @@ static struct mf_learn_input factor(const char *name, size_t batch)
 static struct mf_learn_input row(const char *name, size_t batch, size_t numbers)
 {
     return (struct mf_learn_input){.name = name, .shape = {.type = MF_F32, .n = 2, .d = {batch, numbers}}};
+}
+
+/* The number of that input. */
+static size_t condition_of(const struct mf_task *task) { return own_of(task)->one_step ? ALL : SHARED; }
+
+static void start_inputs(size_t batch, const struct mf_arch_args *args, struct mf_learn_input input[])
+{
+    input[SEEN] = factor("seen", batch);
+    input[OUT] = mf_learn_reals("out", batch, 1);
+    input[OUT].shape = input[SEEN].shape;
+    input[START_SEEN] = factor("start_seen", batch);
+    input[START_SKIP] = factor("start_skip", batch);
+    input[START_OUT] = factor("start_out", batch);
+    input[START_LEVEL] = row("start_level", batch, mf_arch_noise_width(args));
 }
 
 static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
@@ -86,26 +138,43 @@ static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t ba
     input[WANT_X].shape = input[IN_X].shape;
     input[WANT_NOISE] = factor("want_noise", batch);
     input[LEVEL] = row(MF_DENOISE_LEVEL, batch, mf_arch_noise_width(args));
-    if (width == 0) return CONDITION;
-    input[CONDITION] = row(MF_DENOISE_CONDITION, batch, width);
-    return CONDITION + 1;
+    if (own_of(task)->one_step) start_inputs(batch, args, input);
+    if (width == 0) return condition_of(task);
+    input[condition_of(task)] = row(MF_DENOISE_CONDITION, batch, width);
+    return condition_of(task) + 1;
 }
 
 /* Two nodes of one stream have the same numbers. */
-static int noise_of(struct mf_build *build, const char *name, int x)
+static int noise_of(struct mf_build *build, const char *name, const int input[], unsigned stream)
 {
-    return mf_build_normal(build, name, x, mf_build_shape(build, x), 0);
+    return mf_build_normal(build, name, input[LEVEL], mf_build_shape(build, input[X]), stream);
+}
+
+/* The output of the network that is trained, or of one that is borrowed, of what it sees. */
+static int network(const struct mf_task *task, struct mf_build *build, const char *borrowed, const struct mf_arch *arch,
+                   const struct mf_arch_args *args, const int input[], int seen, int level)
+{
+    const int has_condition = mf_denoise_width(&own_of(task)->denoise) > 0, set = build->set;
+    const struct mf_arch_denoise in = {seen, level, has_condition ? input[condition_of(task)] : -1};
+    const struct mf_arch_args settled = mf_arch_settled(args);
+    int output;
+
+    build->network = borrowed;
+    if (borrowed) build->set = MF_SET_BORROWED;
+    output = arch->denoise(build, &in, borrowed ? &settled : args);
+    build->network = NULL;
+    build->set = set;
+    return output;
 }
 
 static void forward(const struct mf_task *task, struct mf_build *build, const struct mf_arch *arch,
-                    const struct mf_arch_args *args, const int input[], int output[])
+                    const struct mf_arch_args *args, const int input[], int train, int output[])
 {
-    const int z = noise_of(build, "noise", input[X]);
+    const int z = noise_of(build, "noise", input, NOISE);
     const int seen = mf_build_blend(build, "seen", input[X], z, input[IN_X], input[IN_NOISE]);
-    const struct mf_arch_denoise in = {seen, input[LEVEL],
-                                       mf_denoise_width(&own_of(task)->denoise) ? input[CONDITION] : -1};
 
-    output[0] = arch->denoise(build, &in, args);
+    (void)train;
+    output[0] = network(task, build, NULL, arch, args, input, seen, input[LEVEL]);
 }
 
 /* [batch][numbers of a sample] */
@@ -120,7 +189,7 @@ static int as_rows(struct mf_build *build, int x)
 static int loss(const struct mf_task *task, const struct mf_learn_loss *of)
 {
     struct mf_learn_loss rows = *of;
-    const int z = noise_of(of->build, "noise_again", of->input[X]);
+    const int z = noise_of(of->build, "noise_again", of->input, NOISE);
     const int want = mf_build_blend(of->build, "want", of->input[X], z, of->input[WANT_X], of->input[WANT_NOISE]);
 
     (void)task;
@@ -128,11 +197,86 @@ static int loss(const struct mf_task *task, const struct mf_learn_loss *of)
     return mf_learn_squared(&rows, as_rows(of->build, want));
 }
 
+/* -- one step -- */
+
+/* The generator makes samples of noise. */
+static int made(const struct mf_task *task, struct mf_build *build, const char *borrowed, unsigned stream,
+                const struct mf_arch *arch, const struct mf_arch_args *args, const int input[])
+{
+    const int z = noise_of(build, "start", input, stream);
+    const int seen = mf_build_blend(build, "start_seen", z, -1, input[START_SEEN], -1);
+    const int f = network(task, build, borrowed, arch, args, input, seen, input[START_LEVEL]);
+
+    return mf_build_blend(build, "made", z, f, input[START_SKIP], input[START_OUT]);
+}
+
+/* A borrowed network's estimate of x0. */
+static int estimate(const struct mf_task *task, struct mf_build *build, const char *borrowed,
+                    const struct mf_arch *arch, const struct mf_arch_args *args, const int input[], int seen)
+{
+    const int f = network(task, build, borrowed, arch, args, input, seen, input[LEVEL]);
+
+    return mf_build_blend(build, borrowed, seen, f, input[SEEN], input[OUT]);
+}
+
+static void generate(const struct mf_task *task, struct mf_build *build, const struct mf_arch *arch,
+                     const struct mf_arch_args *args, const int input[], int train, int output[])
+{
+    int z, seen;
+
+    if (!train) {
+        forward(task, build, arch, args, input, train, output);
+        return;
+    }
+    output[0] = made(task, build, NULL, NOISE_AT_START, arch, args, input);
+    z = noise_of(build, "noise", input, NOISE_ON_MADE);
+    seen = mf_build_blend(build, "seen", output[0], z, input[IN_X], input[IN_NOISE]);
+    output[1] = estimate(task, build, MF_BORROWED_TEACHER, arch, args, input, seen);
+    output[2] = estimate(task, build, MF_BORROWED_SCORE, arch, args, input, seen);
+}
+
+static int match(const struct mf_task *task, const struct mf_learn_loss *of)
+{
+    if (!of->train) return loss(task, of);
+    return mf_build_match_loss(of->build, of->name, of->output, of->more[0], of->more[1]);
+}
+
+static void follow(const struct mf_task *task, struct mf_build *build, const struct mf_arch *arch,
+                   const struct mf_arch_args *args, const int input[], int train, int output[])
+{
+    int x, z, seen;
+
+    if (!train) {
+        forward(task, build, arch, args, input, train, output);
+        return;
+    }
+    x = made(task, build, MF_BORROWED_GENERATOR, NOISE_AT_START_IN_SCORE, arch, args, input);
+    z = noise_of(build, "noise", input, NOISE_IN_SCORE);
+    seen = mf_build_blend(build, "seen", x, z, input[IN_X], input[IN_NOISE]);
+    output[0] = network(task, build, NULL, arch, args, input, seen, input[LEVEL]);
+    output[1] = mf_build_blend(build, "want", x, z, input[WANT_X], input[WANT_NOISE]);
+}
+
+static int follow_loss(const struct mf_task *task, const struct mf_learn_loss *of)
+{
+    struct mf_learn_loss rows = *of;
+
+    if (!of->train) return loss(task, of);
+    rows.output = as_rows(of->build, of->output);
+    return mf_learn_squared(&rows, as_rows(of->build, of->more[0]));
+}
+
 /* -- samples -- */
 
-static double sigma_of(const struct mf_denoise *d, const struct mf_fill *of, size_t r)
+static double sigma_of(const struct own *own, const struct mf_fill *of, size_t r)
 {
-    return exp(d->mean + d->deviation * mf_random_normal(of->seed, MF_STREAM_LEVEL, of->first + r));
+    const struct mf_denoise *d = &own->denoise;
+    double position;
+
+    if (!own->one_step) return exp(d->mean + d->deviation * mf_random_normal(of->seed, MF_STREAM_LEVEL, of->first + r));
+    if (!of->train) return d->start;
+    position = mf_random_uniform(of->seed, MF_STREAM_LEVEL, of->first + r);
+    return mf_sample_level(MF_NOISE_MOST, FIRST_POSITION + (LAST_POSITION - FIRST_POSITION) * position);
 }
 
 /* Where a pixel of the moved image was. */
@@ -186,25 +330,39 @@ static void fill_samples(const struct own *own, const struct mf_fill *of, float 
     }
 }
 
-static void fill_factors(const struct mf_denoise *d, const struct mf_fill *of, size_t input, float *to)
+static double factor_of(size_t input, double sigma)
 {
-    for (size_t r = 0; r < of->batch->n; ++r) {
-        const double sigma = sigma_of(d, of, r);
-        const struct mf_noise_level l = mf_noise_level(sigma);
+    const struct mf_noise_level l = mf_noise_level(sigma);
 
-        to[r] = (float)(input == IN_X       ? l.in
-                        : input == IN_NOISE ? l.in * sigma
-                        : input == WANT_X   ? (1 - l.skip) / l.out
-                                            : -l.skip * sigma / l.out);
+    switch (input) {
+    case IN_X: return l.in;
+    case IN_NOISE:
+    case START_SEEN: return l.in * sigma;
+    case WANT_X: return (1 - l.skip) / l.out;
+    case WANT_NOISE: return -l.skip * sigma / l.out;
+    case SEEN: return l.skip / l.in;
+    case START_SKIP: return l.skip * sigma;
+    default: return l.out; /* OUT, START_OUT */
     }
 }
 
-static void fill_levels(const struct mf_denoise *d, const struct mf_fill *of, float *to)
+static int is_of_start(size_t input) { return input >= START_SEEN && input <= START_LEVEL; }
+
+static void fill_factors(const struct own *own, const struct mf_fill *of, size_t input, float *to)
+{
+    for (size_t r = 0; r < of->batch->n; ++r)
+        to[r] = (float)factor_of(input, is_of_start(input) ? own->denoise.start : sigma_of(own, of, r));
+}
+
+static void fill_levels(const struct own *own, const struct mf_fill *of, size_t input, float *to)
 {
     const size_t width = of->shape->d[1];
 
-    for (size_t r = 0; r < of->batch->n; ++r)
-        mf_unet_noise(mf_noise_level(sigma_of(d, of, r)).embedded, width, to + r * width);
+    for (size_t r = 0; r < of->batch->n; ++r) {
+        const double sigma = is_of_start(input) ? own->denoise.start : sigma_of(own, of, r);
+
+        mf_unet_noise(mf_noise_level(sigma).embedded, width, to + r * width);
+    }
 }
 
 static void fill_conditions(const struct own *own, const struct mf_fill *of, float *to)
@@ -230,12 +388,12 @@ static void fill(const struct mf_task *task, const struct mf_fill *of, size_t in
 
     if (input == X)
         fill_samples(own, of, to);
-    else if (input == LEVEL)
-        fill_levels(&own->denoise, of, to);
-    else if (input == CONDITION)
+    else if (input == condition_of(task))
         fill_conditions(own, of, to);
+    else if (input == LEVEL || (own->one_step && input == START_LEVEL))
+        fill_levels(own, of, input, to);
     else
-        fill_factors(&own->denoise, of, input, to);
+        fill_factors(own, of, input, to);
 }
 
 static size_t rows(const struct mf_task *task, const struct mf_dataset *set, size_t head, size_t sample)
@@ -285,6 +443,7 @@ static void problem(const struct mf_task *task, FILE *to)
     for (size_t c = 0; c < d->columns; ++c) fprintf(to, "%s%s", c || d->classes ? "," : "", d->column[c]);
     fprintf(to, "\n--augment: %u\n--noise-mean: %.17g\n--noise-deviation: %.17g\n--condition-dropout: %.17g\n",
             own->moves, d->mean, d->deviation, d->dropped);
+    if (own->one_step) fprintf(to, "--conditioning-sigma: %.17g\n", d->start);
 }
 
 static void save(const struct mf_task *task, struct mf_json *card)
@@ -337,24 +496,15 @@ static int same(const struct mf_task *one, const struct mf_task *other)
            are_same(a->columns, (const mf_name *)a->column, b->columns, (const mf_name *)b->column);
 }
 
-const struct mf_learn mf_learn_diffuse = {.name = "unet",
-                                          .key = "denoise",
-                                          .reads = MF_READS_INPUT,
-                                          .show = &mf_show_diffuse,
-                                          .inputs = inputs,
-                                          .forward = forward,
-                                          .loss = loss,
-                                          .fill = fill,
-                                          .rows = rows,
-                                          .tally = tally,
-                                          .finish = finish,
-                                          .merit = merit,
-                                          .merit_key = "val_explained",
-                                          .tell = tell,
-                                          .put = put,
-                                          .problem = problem,
-                                          .save = save,
-                                          .load = load,
-                                          .fit = fit,
-                                          .same = same,
-                                          .close = close_own};
+/* A kind of this file. */
+#define KIND(forward_, loss_, merit_)                                                                                \
+    {                                                                                                                \
+        .name = "unet", .key = "denoise", .reads = MF_READS_INPUT, .show = &mf_show_diffuse, .inputs = inputs,       \
+        .forward = (forward_), .loss = (loss_), .fill = fill, .rows = rows, .tally = tally, .finish = finish,        \
+        .merit = (merit_), .merit_key = "val_explained", .tell = tell, .put = put, .problem = problem, .save = save, \
+        .load = load, .fit = fit, .same = same, .close = close_own,                                                  \
+    }
+
+const struct mf_learn mf_learn_diffuse = KIND(forward, loss, merit);
+const struct mf_learn mf_learn_one_step = KIND(generate, match, NULL);
+const struct mf_learn mf_learn_made = KIND(follow, follow_loss, NULL);

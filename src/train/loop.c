@@ -51,11 +51,8 @@ static void list_state(void *context, struct mf_checkpoint *c)
 {
     struct mf_loop *loop = context;
     struct mf_trainer *t = loop->trainer;
-    long step = (long)t->step, skipped = (long)t->skipped;
     double seconds = loop->seconds + mf_now() - loop->began;
 
-    mf_checkpoint_int(c, "step", &step);
-    mf_checkpoint_int(c, "skipped", &skipped);
     mf_checkpoint_int(c, "epoch", &loop->epoch);
     mf_checkpoint_int(c, "best/epoch", &loop->best_epoch);
     mf_checkpoint_int(c, "best/since", &loop->since);
@@ -65,19 +62,10 @@ static void list_state(void *context, struct mf_checkpoint *c)
     mf_checkpoint_real(c, "sum/rows", &loop->rows);
     mf_checkpoint_int(c, "ended", &loop->ended);
     mf_checkpoint_real(c, "seconds", &seconds);
-    if (t->opts.scale.window) {
-        mf_checkpoint_real(c, "scale/value", &t->scale.value);
-        mf_checkpoint_int(c, "scale/clean", &t->scale.clean);
-        mf_checkpoint_int(c, "scale/left", &t->scale.left);
-        mf_checkpoint_int(c, "scale/lost", &t->scale.lost);
-    }
     if (t->experts.count > 0) list_experts(t, c);
     if (loop->listed) loop->listed(loop->grown, c);
-    mf_trainer_keep(t, c);
-    if (!mf_checkpoint_loads(c)) return;
-    t->skipped = (size_t)skipped;
-    loop->seconds = seconds;
-    mf_trainer_at(t, (size_t)step);
+    mf_trainer_keep(t, "", c);
+    if (mf_checkpoint_loads(c)) loop->seconds = seconds;
 }
 
 /* Bytes of a checkpoint, all ranks. */
@@ -212,15 +200,17 @@ static int keep_last(const struct mf_loop *loop)
 }
 
 /* The figures by which epochs are compared. Without a validation split they come from the loss of the epoch. R2 of
- * equal values is not a number. Accuracy does not count where the loss is not finite. */
-static void judge(const struct mf_loop *loop, const struct mf_scores *s, double *merit, double *loss)
+ * equal values is not a number. Accuracy does not count where the loss is not finite. Collective. */
+static int judge(struct mf_loop *loop, const struct mf_scores *s, double *merit, double *loss)
 {
     const double mean = loop->rows > 0 ? loop->sum / loop->rows : INFINITY;
 
     *merit = s->rows ? mf_loop_merit(loop, s) : -mean;
     *loss = s->rows ? s->loss : mean;
+    if (loop->judged) MF_TRY(loop->judged(loop->grown, loop, merit));
     if (!isfinite(*loss)) *loss = INFINITY;
     if (isnan(*merit) || !isfinite(*loss)) *merit = -INFINITY;
+    return MF_OK;
 }
 
 /* Is this epoch the best? The loss decides between equal merits. Differences as small as rounding do not count: they
@@ -242,20 +232,18 @@ static int end_epoch(struct mf_loop *loop)
     int rc;
 
     mf_trainer_swap(t);
-    rc = mf_trainer_score(t, t->set->count[MF_VALIDATION], t->set->id[MF_VALIDATION], 0, &s);
-
+    rc = mf_trainer_score(t, t->opts.task->learn->merit ? t->set->count[MF_VALIDATION] : 0, t->set->id[MF_VALIDATION],
+                          0, &s);
     loop->epoch = mf_loop_epoch(loop);
     ++loop->since;
-    if (rc == MF_OK) {
-        mf_loop_write_epoch(loop, &s);
-        judge(loop, &s, &merit, &loss);
-        if (is_better(loop, merit, loss)) {
-            loop->best = merit;
-            loop->best_loss = loss;
-            loop->best_epoch = loop->epoch;
-            loop->since = 0;
-            rc = write_model(loop, loop->run->output, NULL);
-        }
+    if (rc == MF_OK) mf_loop_write_epoch(loop, &s);
+    if (rc == MF_OK) rc = judge(loop, &s, &merit, &loss);
+    if (rc == MF_OK && is_better(loop, merit, loss)) {
+        loop->best = merit;
+        loop->best_loss = loss;
+        loop->best_epoch = loop->epoch;
+        loop->since = 0;
+        rc = write_model(loop, loop->run->output, NULL);
     }
     if (rc == MF_OK && loop->epoch_done) rc = loop->epoch_done(loop->grown, loop);
     loop->ended = loop->patience > 0 && loop->since >= (long)loop->patience;
@@ -374,7 +362,7 @@ static int score(const struct mf_loop *loop, enum mf_split split, struct mf_json
     struct mf_scores s;
     int rc;
 
-    if (t->set->count[split] == 0) return MF_OK;
+    if (t->set->count[split] == 0 || !t->opts.task->learn->merit) return MF_OK;
     rc = mf_trainer_score(t, t->set->count[split], t->set->id[split], 0, &s);
     if (rc == MF_OK) put_scores(loop, mf_split_names[split], &s, at);
     mf_scores_free(&s);

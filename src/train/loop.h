@@ -24,6 +24,9 @@ struct mf_loop {
      * mf_trainer_rebuild(). listed: lists its state in a checkpoint, or takes it from one. */
     int (*stepped)(void *grown, struct mf_loop *loop, const struct mf_step *step);
     void (*listed)(void *grown, struct mf_checkpoint *checkpoint);
+    /* after the scores of every epoch, on all ranks; refuses (agreed): changes the merit by which epochs are compared
+     */
+    int (*judged)(void *grown, struct mf_loop *loop, double *merit);
     int (*epoch_done)(void *grown, struct mf_loop *loop); /* after every epoch, on all ranks; refuses (agreed) */
     void *grown;
     /* how far it is: saved in checkpoints */

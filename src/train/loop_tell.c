@@ -94,17 +94,15 @@ double mf_loop_merit(const struct mf_loop *loop, const struct mf_scores *s)
 void mf_loop_write_epoch(struct mf_loop *loop, const struct mf_scores *s)
 {
     const struct mf_trainer *t = loop->trainer;
-    struct mf_metric row[8 + MF_HEADS] = {KIND("epoch"),
-                                          INT("step", t->step),
-                                          INT("epoch", loop->epoch),
+    struct mf_metric row[8 + MF_HEADS] = {KIND("epoch"), INT("step", t->step), INT("epoch", loop->epoch),
                                           REAL("loss", loop->rows > 0 ? loop->sum / loop->rows : NAN),
-                                          REAL("val_loss", s->rows ? s->loss : NAN),
-                                          REAL(t->opts.task->learn->merit_key, mf_loop_merit(loop, s)),
-                                          REAL("seconds", loop->seconds + mf_now() - loop->began)};
-    size_t fields = 7;
+                                          REAL("val_loss", s->rows ? s->loss : NAN)};
+    size_t fields = 5;
     double loss[MF_HEADS];
     char key[MF_HEADS][KEY];
 
+    if (t->opts.task->learn->merit) row[fields++] = REAL(t->opts.task->learn->merit_key, mf_loop_merit(loop, s));
+    row[fields++] = REAL("seconds", loop->seconds + mf_now() - loop->began);
     if (t->experts.count) row[fields++] = INT("experts", t->experts.count);
     for (size_t h = 0; h < s->heads; ++h) loss[h] = s->head[h].loss;
     fields += put_heads(t->opts.task, "val_loss", loss, key, row + fields);

@@ -92,12 +92,12 @@ static void cut_heads(struct mf_build *build, const struct mf_task *task, int y,
 }
 
 static int outputs(const struct mf_network_wish *wish, struct mf_build *build, const struct mf_arch_args *args,
-                   const int input[], int output[])
+                   const int input[], int train, int output[])
 {
     const struct mf_task *task = &wish->task;
 
     if (task->learn->forward) {
-        task->learn->forward(task, build, wish->arch, args, input, output);
+        task->learn->forward(task, build, wish->arch, args, input, train, output);
         return MF_OK;
     }
     MF_TRY(mf_arch_answers(wish->arch));
@@ -113,7 +113,8 @@ static void losses(const struct mf_network_wish *wish, struct mf_build *build, c
     for (size_t h = 0; h < task->heads; ++h) {
         char *name = task->heads > 1 ? mf_format("%s.loss", task->head[h].name) : mf_format("loss");
 
-        loss[h] = task->learn->loss(task, &(struct mf_learn_loss){build, name, (int)h, output[h], input, train});
+        loss[h] = task->learn->loss(
+            task, &(struct mf_learn_loss){build, name, (int)h, output[h], output + task->heads, input, train});
         free(name);
     }
 }
@@ -152,13 +153,13 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
 {
     struct mf_build build = {.list = mf_list_new(n->net, name), .freeze = wish->freeze};
     struct mf_arch_args args = wish->args;
-    int input[MF_LEARN_INPUTS] = {0}, output[MF_HEADS] = {0};
+    int input[MF_LEARN_INPUTS] = {0}, output[MF_HEADS + MF_LEARN_MORE] = {0};
 
     pass->list = build.list;
     if (n->net->lists == 1) make_inputs(n, wish, &build);
     for (size_t k = 0; k < n->inputs; ++k) input[k] = n->input[k].value;
     if (!train) args = mf_arch_settled(&args);
-    MF_TRY(outputs(wish, &build, &args, input, output));
+    MF_TRY(outputs(wish, &build, &args, input, train, output));
     losses(wish, &build, input, output, train, pass->loss);
     MF_TRY(mf_build_end(&build));
     note_reads(n, pass);

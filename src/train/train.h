@@ -23,6 +23,13 @@ struct mf_sleep_memory {
     size_t batch;          /* of these in a step; 0: experts do not sleep */
 };
 
+/** Another training that takes turns with this one, of a network of the same architecture (distil.h). */
+struct mf_beside {
+    const struct mf_task *task; /* it outlives the trainer; NULL: there is none */
+    size_t steps;               /* of it, for each step of this one */
+    double rate;                /* learning rate, at its highest */
+};
+
 /** What is learnt, and how. The same on all ranks. */
 struct mf_train_opts {
     const struct mf_arch *arch;
@@ -43,6 +50,7 @@ struct mf_train_opts {
     double decay, clip; /* clip: largest norm of the gradients; 0: any */
     size_t effective;   /* samples of a step, over all ranks */
     uint64_t seed;
+    struct mf_beside beside;
     size_t slots; /* parts of a step by which the weights are the same to the bit on any number of ranks (slots.h); 0:
                      not */
     /* what a plan decides; the result does not depend on it */
@@ -121,6 +129,9 @@ struct mf_step {
     double sent, dropped;       /* rows that its layers sent to experts; of these, those beyond the capacity factor */
 };
 
+/** The options of the training beside one that has it. Its plan is the same. */
+struct mf_train_opts mf_train_beside(const struct mf_train_opts *opts);
+
 /** The network that one of @p ranks makes with these options. Its bytes and operations are known before any run. */
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
                                      size_t rank);
@@ -182,11 +193,7 @@ static inline int mf_trainer_score(struct mf_trainer *trainer, size_t n, const u
 int mf_scorer_pass(struct mf_scorer *scorer, size_t n, const uint32_t *id,
                    void (*see)(void *context, const struct mf_batch *batch), void *context);
 
-/** Lists weights and moments in a checkpoint, or fills them from one. On back ends whose memory is the host's,
- * or with offload. Local. */
-void mf_trainer_keep(const struct mf_trainer *trainer, struct mf_checkpoint *checkpoint);
-
-/** Goes on from step @p step: the reader starts there. Local. */
-void mf_trainer_at(struct mf_trainer *trainer, size_t step);
+/** Lists the state of a trainer in a checkpoint, or fills it from one. @p before stands before all names. Local. */
+void mf_trainer_keep(struct mf_trainer *trainer, const char *before, struct mf_checkpoint *checkpoint);
 
 #endif

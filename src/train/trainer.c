@@ -26,6 +26,19 @@ static double kept_by(const struct mf_train_opts *opts)
     return opts->average > 0 ? exp(-1 / fmax(1, opts->average * (double)opts->schedule.steps)) : 0;
 }
 
+struct mf_train_opts mf_train_beside(const struct mf_train_opts *opts)
+{
+    struct mf_train_opts beside = *opts;
+
+    beside.task = opts->beside.task;
+    beside.average = 0;
+    beside.schedule.rate = opts->beside.rate;
+    beside.schedule.steps *= opts->beside.steps;
+    beside.schedule.warmup *= opts->beside.steps;
+    beside.beside = (struct mf_beside){.task = NULL};
+    return beside;
+}
+
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
                                      size_t rank)
 {
@@ -344,12 +357,6 @@ void mf_trainer_close(struct mf_trainer *t)
 size_t mf_trainer_epoch(const struct mf_trainer *t)
 {
     return mf_window_steps(t->set->count[MF_TRAIN], t->opts.effective);
-}
-
-void mf_trainer_at(struct mf_trainer *t, size_t step)
-{
-    t->step = step;
-    t->wanted = step * t->micro;
 }
 
 /* -- samples -- */

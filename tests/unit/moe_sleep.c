@@ -140,7 +140,7 @@ static void failure(const struct bed *b, int visit, int stage, size_t ways)
 static void keep(struct life *l, struct mf_checkpoint *c)
 {
     mf_sleep_list(&l->sleep, c);
-    mf_trainer_keep(&l->t, c);
+    mf_trainer_keep(&l->t, "", c);
 }
 
 static void restart(const struct bed *b)
@@ -164,7 +164,6 @@ static void restart(const struct bed *b)
     keep(&again, c);
     CHECK_SAYS(mf_checkpoint_code(c) == MF_OK, "%s", mf_err_text());
     mf_checkpoint_free(c);
-    mf_trainer_at(&again.t, 15);
     live(&l, LONG);
     live(&again, LONG);
     want = weights_of(&l.t, &n);

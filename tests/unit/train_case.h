@@ -199,15 +199,11 @@ static inline double apart(size_t n, const float *a, const float *b)
 
 /* -- checkpoints -- */
 
-static inline void numbers(struct mf_checkpoint *c, long *step) { mf_checkpoint_int(c, "step", step); }
-
-static inline void save(const struct mf_trainer *t, const char *path)
+static inline void save(struct mf_trainer *t, const char *path)
 {
     struct mf_checkpoint *c = mf_checkpoint_new("a: 1\n");
-    long step = (long)t->step;
 
-    numbers(c, &step);
-    mf_trainer_keep(t, c);
+    mf_trainer_keep(t, "", c);
     CHECK_SAYS(mf_checkpoint_write(t->comm, path, 1, c) == MF_OK, "%s", mf_err_text());
     mf_checkpoint_free(c);
 }
@@ -215,15 +211,12 @@ static inline void save(const struct mf_trainer *t, const char *path)
 static inline void load(struct mf_trainer *t, const char *path)
 {
     struct mf_checkpoint *c = NULL;
-    long step = 0;
 
     CHECK_SAYS(mf_checkpoint_open(t->comm, path, 0, &c) == MF_OK, "%s", mf_err_text());
     if (!c) return;
-    numbers(c, &step);
-    mf_trainer_keep(t, c);
+    mf_trainer_keep(t, "", c);
     CHECK_SAYS(mf_checkpoint_code(c) == MF_OK, "%s", mf_err_text());
     mf_checkpoint_free(c);
-    mf_trainer_at(t, (size_t)step);
 }
 
 /* Has the device all operations of the model? By NCCL, whose stand-in takes its time, one model is enough. */

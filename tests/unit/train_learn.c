@@ -124,12 +124,12 @@ static const struct mf_learn images = {.name = "images",
 
 /* The same, by two small networks of its own instead of a model. The second one takes the hint. */
 static void two_networks(const struct mf_task *task, struct mf_build *build, const struct mf_arch *model,
-                         const struct mf_arch_args *args, const int input[], int output[])
+                         const struct mf_arch_args *args, const int input[], int train, int output[])
 {
     const size_t batch = mf_build_shape(build, input[X]).d[0];
     const int x = mf_build_reshape(build, input[X], (struct mf_shape){.n = 2, .d = {batch, PIXELS}});
 
-    (void)model, (void)args;
+    (void)model, (void)args, (void)train;
     for (size_t h = 0; h < HEADS; ++h) {
         int y = mf_build_linear(build, h ? "second.in" : "first.in", x, 16);
 

@@ -9,6 +9,7 @@
 #include "src/base/words.h"
 #include "src/cmd/learn/train_verb.h"
 #include "src/cmd/learn/unet_made.h"
+#include "src/cmd/learn/unet_teacher.h"
 #include "src/train/learn_diffuse.h"
 
 enum { KEPT = 1000 /* conditions that the model's file keeps, at most */ };
@@ -187,6 +188,9 @@ static int open(const struct mf_train_cmd *o, const struct mf_dataset *set, stru
     unsigned moves;
     int rc = check_noise(o);
 
+    if (rc == MF_OK && o->teacher) rc = mf_unet_check_teacher(o);
+    if (rc == MF_OK && o->teacher) return mf_unet_teach(o, set, task);
+
     if (rc == MF_OK) rc = find_moves(o, set, &moves);
     if (rc == MF_OK) rc = find_conditions(o, set, &c);
     if (rc == MF_OK) *task = mf_task_diffuse(set, describe(o, set, &c), c.column, moves);
@@ -194,8 +198,14 @@ static int open(const struct mf_train_cmd *o, const struct mf_dataset *set, stru
     return rc;
 }
 
+static struct mf_beside beside(const struct mf_train_cmd *o, const struct mf_task *task)
+{
+    if (!o->teacher) return (struct mf_beside){.task = NULL};
+    return (struct mf_beside){mf_task_score(task), (size_t)o->score_steps, o->score_rate};
+}
+
 const struct mf_train_kind mf_train_diffuse = {
-    .learn = &mf_learn_diffuse, .arch = "unet", .average = 0.05, .open = open};
+    .learn = &mf_learn_diffuse, .arch = "unet", .average = 0.05, .open = open, .beside = beside};
 
 /* -- the verb -- */
 
@@ -204,6 +214,7 @@ static int train_run(struct mf_session *s, void *options)
     struct mf_unet_made made = {.o = options};
     const struct mf_train_more more = mf_unet_made_more(&made);
 
+    mf_unet_unused(s, options);
     return mf_train_run(s, options, &mf_train_diffuse, &more);
 }
 
@@ -226,6 +237,12 @@ const struct mf_opt mf_diffuse_rows[] = {
         "samples that are made after every epoch and compared with the validation split; 0: none"),
     ROW("noise-mean", noise_mean, MF_REAL, "-1.2", "of ln(noise level) in training; samples have deviation 0.5"),
     ROW("noise-deviation", noise_deviation, MF_REAL, "1.2", "of ln(noise level) in training"),
+    ROW("teacher", teacher, MF_TEXT, NULL,
+        "train a generator that needs one step, by this model of train unet (.safetensors), whose network and "
+        "conditions it has"),
+    ROW("conditioning-sigma", start, MF_REAL, "2.5", "--teacher: noise level from which the generator makes samples"),
+    ROW("score-steps", score_steps, MF_LONG, "5", "--teacher: steps of the score network for each of the generator"),
+    ROW("score-rate", score_rate, MF_REAL, "0.001", "--teacher: learning rate of the score network, at its highest"),
     MF_OPT_END};
 
 static const struct mf_opt rows[] = {
@@ -246,7 +263,9 @@ const struct mf_cmd mf_cmd_train_unet = {
             "  mesoforge train unet --data blobs.h5 --augment shift,flip,turn \\\n"
             "      --results-dir run\n"
             "  mesoforge generate --model run/model.safetensors \\\n"
-            "      --num-samples 1000 --output made.h5\n",
+            "      --num-samples 1000 --output made.h5\n"
+            "  mesoforge train unet --data blobs.h5 --epochs 10 \\\n"
+            "      --teacher run/model.safetensors --results-dir fast\n",
     .tables = tables,
     .size = sizeof(struct mf_train_cmd),
     .adopt = mf_train_adopt,

@@ -8,6 +8,7 @@
 
 #include "src/base/err.h"
 #include "src/cmd/learn/deepspeed.h"
+#include "src/cmd/learn/unet_teacher.h"
 #include "src/cmd/planned.h"
 #include "src/train/slots.h"
 
@@ -160,21 +161,24 @@ static int adopt_size(void *context, const char *key, const char *value)
     return mf_options_adopt(word->options, key, word->place, option, value);
 }
 
-static int adopt_word(struct mf_options *options, const char *arch)
+int mf_train_adopt_word(struct mf_options *options, const char *place, const char *word)
 {
-    struct word word = {.options = options};
+    struct word sizes = {.options = options};
     struct mf_arch_args args = {.width = 0};
     const struct mf_arch *is;
 
-    snprintf(word.place, sizeof word.place, "--arch %.*s: ", MF_ARCH_WORD, arch);
-    return mf_arch_read(arch, &is, &args, adopt_size, &word);
+    snprintf(sizes.place, sizeof sizes.place, "%.*s: ", MF_ARCH_WORD, place);
+    return mf_arch_read(word, &is, &args, adopt_size, &sizes);
 }
 
 int mf_train_adopt(struct mf_options *options, const void *into)
 {
     const struct mf_train_cmd *o = into;
+    char place[MF_ARCH_WORD + 20];
 
-    MF_TRY(adopt_word(options, o->arch));
+    snprintf(place, sizeof place, "--arch %.*s", MF_ARCH_WORD, o->arch);
+    MF_TRY(mf_train_adopt_word(options, place, o->arch));
+    if (o->teacher) MF_TRY(mf_unet_adopt(options, o->teacher));
     return o->config ? mf_deepspeed_adopt(options, o->config) : MF_OK;
 }
 
@@ -561,6 +565,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
     MF_TRY(mf_learn_needs(kind->learn, set));
     MF_TRY(kind->open(o, set, task));
     MF_TRY(mf_task_needs(task, set));
+    if (kind->beside) opts->beside = kind->beside(o, task);
     find_precision(o, opts);
     MF_TRY(mf_moe_ways(s, o, ranks, opts));
     MF_TRY(mf_deepspeed_explain(s->options, o->config, find_batches(o, set, ranks, opts)));

@@ -11,7 +11,7 @@
 struct mf_train_cmd {
     struct mf_common common;
     struct mf_keep keep;
-    const char *data, *results_dir, *arch, *model, *freeze;
+    const char *data, *results_dir, *arch, *model, *freeze, *teacher;
     struct mf_texts columns, condition, augment;
     long width, depth, heads, patch, blocks, attention;
     long experts, top;
@@ -22,7 +22,8 @@ struct mf_train_cmd {
     long made, epochs, max_steps, warmup, patience, keep_last;
     const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision,
         *compile_mode, *compile_scope;
-    double average, noise_mean, noise_deviation, condition_dropout;
+    double average, noise_mean, noise_deviation, condition_dropout, start, score_rate;
+    long score_steps;
     long batch, effective, accumulation, slots;
     double monitor_every;
     int monitor;
@@ -60,6 +61,8 @@ struct mf_train_kind {
     int (*meant)(const struct mf_train_cmd *o);
     /** Makes the task that the options mean on @p set: MF_USAGE, MF_INPUT. mf_task_close() frees in every case. */
     int (*open)(const struct mf_train_cmd *o, const struct mf_dataset *set, struct mf_task *task);
+    /** The training that takes turns with the one of this task. NULL: there is none. */
+    struct mf_beside (*beside)(const struct mf_train_cmd *o, const struct mf_task *task);
     /** An option of train moe without effect, and why. NULL: there is none. */
     const char *lacks, *why;
 };
@@ -86,8 +89,11 @@ extern const struct mf_opt mf_classify_rows[], mf_regress_rows[], mf_mixture_row
 /** Rows of all; of trainings on labels, on columns, to remove noise, of mixtures. */
 extern const struct mf_opt mf_train_rows[], mf_label_rows[], mf_column_rows[], mf_diffuse_rows[], mf_moe_rows[];
 
-/** Takes options from the word of --arch, and from the file of --deepspeed; for a row's adopt. */
+/** Takes options from the word of --arch, from the files of --teacher and --deepspeed; for a row's adopt. */
 int mf_train_adopt(struct mf_options *options, const void *into);
+
+/** Takes the sizes in the word of a network; @p place: who says so. MF_USAGE. */
+int mf_train_adopt_word(struct mf_options *options, const char *place, const char *word);
 
 /** The same, and the device of --gpu-mode. */
 int mf_moe_adopt(struct mf_options *options, const void *into);

@@ -104,14 +104,19 @@ static int is_told(enum mf_set_measure measure)
            measure == MF_SET_MEAN || measure == MF_SET_DEVIATION || measure == MF_SET_AUTOCORRELATION;
 }
 
-static void put_metrics(struct mf_loop *loop, size_t rows, const struct mf_set_row *row)
+static void put_metrics(struct mf_unet_made *u, struct mf_loop *loop, size_t rows, const struct mf_set_row *row)
 {
-    struct mf_metric *metric = MF_MUST(calloc(rows + 2, sizeof *metric), "metrics");
+    struct mf_metric *metric = MF_MUST(calloc(rows + 4, sizeof *metric), "metrics");
     char **key = MF_MUST(calloc(rows + 1, sizeof *key), "metrics");
     size_t n = 0;
 
     metric[n++] = (struct mf_metric){.key = "kind", .kind = MF_METRIC_TEXT, .text = "made"};
     metric[n++] = (struct mf_metric){.key = "step", .kind = MF_METRIC_INT, .whole = loop->trainer->step};
+    metric[n++] =
+        (struct mf_metric){.key = "made_distance", .kind = MF_METRIC_REAL, .real = mf_set_distance(rows, row)};
+    if (u->distil.generator)
+        metric[n++] =
+            (struct mf_metric){.key = "score_loss", .kind = MF_METRIC_REAL, .real = mf_distil_loss(&u->distil)};
     for (size_t k = 0; k < rows; ++k) {
         key[k] = row[k].part ? mf_format("made_%s_%zu", mf_set_facts[row[k].measure].name, row[k].part)
                              : mf_format("made_%s", mf_set_facts[row[k].measure].name);
@@ -123,37 +128,79 @@ static void put_metrics(struct mf_loop *loop, size_t rows, const struct mf_set_r
     free(metric);
 }
 
-static void tell(const struct mf_unet_made *u, struct mf_loop *loop)
+static void tell(struct mf_unet_made *u, struct mf_loop *loop, size_t rows, const struct mf_set_row *row)
 {
-    const size_t rows = mf_set_measures_rows(u->real);
-    struct mf_set_row *row = MF_MUST(calloc(rows + 1, sizeof *row), "statistics");
     char *text = NULL;
     size_t size;
     FILE *to = MF_MUST(open_memstream(&text, &size), "a line");
 
-    mf_set_compare(u->real, u->made, row);
     for (size_t k = 0; k < rows; ++k)
         if (row[k].part == row[0].part && is_told(row[k].measure)) add_text(&row[k], to);
     MF_ASSERT(fclose(to) == 0);
-    mf_info("%zu made samples, from validation%s", mf_set_measures_samples(u->made), text);
-    put_metrics(loop, rows, row);
+    mf_info("%zu made samples, from validation: distance %.3f%s", mf_set_measures_samples(u->made),
+            mf_set_distance(rows, row), text);
+    put_metrics(u, loop, rows, row);
     free(text);
+}
+
+/* All ranks have the sums, and so the same distance. */
+static void compare(struct mf_unet_made *u, struct mf_loop *loop, double *merit)
+{
+    const size_t rows = mf_set_measures_rows(u->real);
+    struct mf_set_row *row = MF_MUST(calloc(rows + 1, sizeof *row), "statistics");
+
+    mf_set_compare(u->real, u->made, row);
+    *merit = -mf_set_distance(rows, row);
+    if (u->trainer->comm->rank == 0) tell(u, loop, rows, row);
     free(row);
 }
 
-static int epoch_done(void *context, struct mf_loop *loop)
+/* Samples that are made say more of a network than its loss does. */
+static int judged(void *context, struct mf_loop *loop, double *merit)
 {
     struct mf_unet_made *u = context;
     const struct mf_trainer *t = u->trainer;
-    const struct mf_sampling how = {STEPS, t->opts.seed, MF_NOISE_MOST};
+    const double start = mf_task_denoiser(t->opts.task)->start;
+    const struct mf_sampling how = {start > 0 ? 1 : STEPS, t->opts.seed, start > 0 ? start : MF_NOISE_MOST};
 
+    if (!u->real && start > 0) *merit = (double)loop->epoch; /* the last one is the best */
     if (!u->real) return MF_OK;
     MF_TRY(mf_agree(t->comm, mf_set_measures_begin(t->queue, &u->shape, &u->made)));
     MF_TRY(mf_made_samples(&u->trainer->scorer, &how, (size_t)u->o->made, add_made, u));
     mf_set_measures_sum(t->comm, u->made);
-    if (t->comm->rank == 0) tell(u, loop);
+    compare(u, loop, merit);
     mf_set_measures_end(u->made);
     u->made = NULL;
+    return MF_OK;
+}
+
+/* -- the score network beside a generator -- */
+
+static int stepped(void *context, struct mf_loop *loop, const struct mf_step *step)
+{
+    struct mf_unet_made *u = context;
+
+    (void)loop, (void)step;
+    return mf_distil_stepped(&u->distil);
+}
+
+static void listed(void *context, struct mf_checkpoint *checkpoint)
+{
+    struct mf_unet_made *u = context;
+
+    mf_distil_listed(&u->distil, checkpoint);
+}
+
+static int begin_score(struct mf_unet_made *u, struct mf_loop *loop)
+{
+    const struct mf_beside *beside = &u->trainer->opts.beside;
+
+    if (!beside->task) return MF_OK;
+    MF_TRY(mf_distil_open(u->trainer, &u->distil));
+    loop->stepped = stepped;
+    loop->listed = listed;
+    mf_info("a generator of one step, from noise of level %g; its score network makes %zu step%s after each of it",
+            mf_task_denoiser(u->trainer->opts.task)->start, beside->steps, MF_S(beside->steps));
     return MF_OK;
 }
 
@@ -174,7 +221,8 @@ static int begin(void *context, struct mf_loop *loop)
     u->trainer = loop->trainer;
     say_conditions(mf_task_denoiser(u->trainer->opts.task));
     loop->grown = u;
-    loop->epoch_done = epoch_done;
+    loop->judged = judged;
+    MF_TRY(begin_score(u, loop));
     if (u->o->made == 0 || u->trainer->set->count[MF_VALIDATION] == 0) return MF_OK;
     find_shape(u);
     return measure_real(u);
@@ -187,9 +235,21 @@ static void done(void *context)
     mf_set_measures_end(u->real);
     mf_set_measures_end(u->made);
     u->real = u->made = NULL;
+    mf_distil_close(&u->distil);
+}
+
+/* Lines that a run of the same teacher shares with its checkpoint. */
+static char *problem(void *context)
+{
+    const struct mf_train_cmd *o = ((const struct mf_unet_made *)context)->o;
+
+    if (!o->teacher) return mf_format("--made-samples: %ld\n", o->made);
+    return mf_format("--made-samples: %ld\n--score-steps: %ld\n--score-rate: %.17g\n", o->made, o->score_steps,
+                     o->score_rate);
 }
 
 struct mf_train_more mf_unet_made_more(struct mf_unet_made *u)
 {
-    return (struct mf_train_more){.context = u, .course = "training.png", .begin = begin, .close = done};
+    return (struct mf_train_more){
+        .context = u, .course = "training.png", .begin = begin, .close = done, .problem = problem};
 }

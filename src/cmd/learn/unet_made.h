@@ -4,6 +4,7 @@
 
 #include "src/cmd/learn/train_run.h"
 #include "src/desc/set_measures.h"
+#include "src/train/distil.h"
 
 struct mf_unet_made {
     const struct mf_train_cmd *o;
@@ -11,6 +12,7 @@ struct mf_unet_made {
     struct mf_set_shape shape;
     double low[MF_SET_PARTS], high[MF_SET_PARTS];
     struct mf_set_measures *real, *made; /* real: of the validation split; NULL: nothing is compared */
+    struct mf_distil distil;             /* with a teacher */
 };
 
 /** The additions to a training; their context is @p made, which has o alone. */

@@ -14,9 +14,11 @@ enum { ROOM = 4 /* samples and mf_sample()'s room */ };
 struct mf_generator {
     struct mf_model *model;
     const struct mf_model_card *card;
-    size_t pass, voxels, channels, levels, width, layers;
-    struct mf_unet_tap *layer; /* [layers] */
-    float *turned;             /* activations of a sample, of the largest layer */
+    size_t pass, voxels, channels, levels, width, layers, masks;
+    struct mf_unet_tap *layer; /* [layers + masks] */
+    float *turned;             /* activations of a sample, of the largest of them */
+    size_t looks;              /* of the network, in this pass */
+    size_t mask_steps;         /* of this pass */
     float *level;              /* [levels] of a noise level */
     float *condition;          /* [width] */
     float *seen;               /* [count] a sample as the network sees it */
@@ -56,26 +58,33 @@ int mf_generator_card(const char *path, const char *word, struct mf_model_card *
 
 static size_t activations(const struct mf_unet_tap *layer) { return layer->channels * layer->height * layer->width; }
 
-static void keep_layers(struct mf_generator *g, size_t count, const struct mf_unet_tap *layer)
+static void keep_layers(struct mf_generator *g, const struct mf_generator_form *form)
 {
     size_t most = 0;
 
-    g->layers = count;
-    g->layer = MF_MUST(calloc(count + 1, sizeof *g->layer), "layers");
-    for (size_t k = 0; k < count; ++k) {
-        g->layer[k] = layer[k];
-        most = mf_max(most, activations(&layer[k]));
+    g->layers = form->layers;
+    g->masks = form->masks;
+    g->layer = MF_MUST(calloc(g->layers + g->masks + 1, sizeof *g->layer), "layers");
+    for (size_t k = 0; k < g->layers + g->masks; ++k) {
+        g->layer[k] = k < g->layers ? form->layer[k] : form->mask[k - g->layers];
+        most = mf_max(most, activations(&g->layer[k]));
     }
     g->turned = take(most);
 }
 
 static int open_model(struct mf_generator *g, const char *path, const char *word, struct mf_queue *queue)
 {
-    const char **node = MF_MUST(calloc(g->layers + 1, sizeof *node), "layers");
+    const char **node = MF_MUST(calloc(g->layers + g->masks + 1, sizeof *node), "layers");
+    const struct mf_model_wish wish = {.word = word,
+                                       .batch = g->pass,
+                                       .layers = g->layers,
+                                       .layer = node,
+                                       .masks = g->masks,
+                                       .mask = node + g->layers};
     int rc;
 
-    for (size_t k = 0; k < g->layers; ++k) node[k] = g->layer[k].node;
-    rc = mf_model_open_layers(path, word, g->pass, g->layers, node, queue, &g->model);
+    for (size_t k = 0; k < g->layers + g->masks; ++k) node[k] = g->layer[k].node;
+    rc = mf_model_open_as(path, &wish, queue, &g->model);
     free(node);
     return rc;
 }
@@ -92,15 +101,15 @@ static int open(struct mf_generator *g, const char *path, const char *word, stru
     return MF_OK;
 }
 
-int mf_generator_open(const char *path, const char *word, size_t pass, size_t count, const struct mf_unet_tap *layer,
-                      struct mf_queue *queue, struct mf_generator **generator)
+int mf_generator_open(const char *path, const struct mf_generator_form *form, struct mf_queue *queue,
+                      struct mf_generator **generator)
 {
     struct mf_generator *g = MF_MUST(calloc(1, sizeof *g), "a generator");
     int rc;
 
-    g->pass = pass;
-    keep_layers(g, count, layer);
-    rc = open(g, path, word, queue);
+    g->pass = form->pass;
+    keep_layers(g, form);
+    rc = open(g, path, form->word, queue);
     *generator = rc == MF_OK ? g : NULL;
     if (rc != MF_OK) mf_generator_close(g);
     return rc;
@@ -137,6 +146,15 @@ void mf_generator_condition(const struct mf_generator *g, const struct mf_genera
 
 /* -- making -- */
 
+/* A step takes two looks, and the last one takes one. */
+static void place_masks(struct mf_generator *g)
+{
+    const size_t step = g->looks++ / 2;
+    const int put = g->mask_steps == 0 || step < g->mask_steps;
+
+    for (size_t r = 0; g->masks > 0 && r < g->pass; ++r) mf_model_put_masks(g->model, r, put);
+}
+
 /* c_skip x + c_out F(c_in x) */
 static int remove_noise(void *context, size_t n, double sigma, const float *x, float *clean)
 {
@@ -150,6 +168,7 @@ static int remove_noise(void *context, size_t n, double sigma, const float *x, f
         mf_model_feed_input(g->model, r, g->seen);
         mf_model_feed_named(g->model, MF_DENOISE_LEVEL, r, g->level);
     }
+    place_masks(g);
     mf_model_walk(g->model, n);
     MF_TRY(mf_model_raw(g->model, n, clean));
     mf_denoise_estimate(&l, n * count, x, clean);
@@ -176,6 +195,8 @@ int mf_generator_make(struct mf_generator *g, const struct mf_generator_wish *wi
     const uint64_t first = number * g->pass;
     float *made = g->memory;
 
+    g->looks = 0;
+    g->mask_steps = wish->mask_steps;
     feed_conditions(g, wish, first, label, value);
     MF_TRY(mf_sample(&by, &wish->sampling, first, g->pass, made, made + g->pass * count_of(g)));
     if (g->card->phases)
@@ -195,6 +216,18 @@ static void turn(struct mf_generator *g, const struct mf_unet_tap *layer, float 
     memcpy(g->turned, x, pixels * channels * sizeof *x);
     for (size_t c = 0; c < channels; ++c)
         for (size_t p = 0; p < pixels; ++p) x[c * pixels + p] = g->turned[p * channels + c];
+}
+
+/* And back. */
+void mf_generator_mask(struct mf_generator *g, size_t k, size_t row, const float *values)
+{
+    const struct mf_unet_tap *layer = &g->layer[g->layers + k];
+    const size_t pixels = layer->height * layer->width, channels = layer->channels;
+
+    MF_ASSERT(k < g->masks);
+    for (size_t p = 0; p < pixels; ++p)
+        for (size_t c = 0; c < channels; ++c) g->turned[p * channels + c] = values[c * pixels + p];
+    mf_model_feed_mask(g->model, k, row, g->turned);
 }
 
 void mf_generator_layer(struct mf_generator *g, size_t k, float *to)

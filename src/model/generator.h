@@ -14,11 +14,20 @@ struct mf_generator;
  * mf_model_card_open_as(). The caller closes in every case. */
 int mf_generator_card(const char *path, const char *word, struct mf_model_card *card);
 
-/** Opens the model of a file for passes of @p pass samples. Activations of these layers [count] (mf_unet_taps()) can be
- * read after a pass. Samples have the same bits. @p queue outlives it. Refuses as mf_generator_card() and
- * mf_model_open_layers(). *generator is then NULL. */
-int mf_generator_open(const char *path, const char *word, size_t pass, size_t count, const struct mf_unet_tap *layer,
-                      struct mf_queue *queue, struct mf_generator **generator);
+/** How a generator is opened. Its layers are those of mf_unet_taps(). */
+struct mf_generator_form {
+    const char *word; /* as of mf_model_card_open_as() */
+    size_t pass;      /* samples of a pass */
+    size_t layers;    /* whose activations can be read after a pass; samples have the same bits */
+    const struct mf_unet_tap *layer;
+    size_t masks; /* in whose place mf_generator_mask() puts others */
+    const struct mf_unet_tap *mask;
+};
+
+/** Opens the model of a file. @p queue outlives it. Refuses as mf_generator_card() and mf_model_open_as(). *generator
+ * is then NULL. */
+int mf_generator_open(const char *path, const struct mf_generator_form *form, struct mf_queue *queue,
+                      struct mf_generator **generator);
 
 /** NULL is accepted. */
 void mf_generator_close(struct mf_generator *generator);
@@ -28,9 +37,10 @@ const struct mf_model_card *mf_generator_says(const struct mf_generator *generat
 /** A request for samples. */
 struct mf_generator_wish {
     struct mf_sampling sampling;
-    size_t per_class; /* sample i has class i / per_class, modulo the classes; 0: classes of the train split */
-    int32_t label;    /* of all; -1: the above */
-    float *value;     /* [columns] of all; NAN: values of the train split. NULL: all are NAN */
+    size_t mask_steps; /* steps in which masks are there, from the first one on; 0: in all */
+    size_t per_class;  /* sample i has class i / per_class, modulo the classes; 0: classes of the train split */
+    int32_t label;     /* of all; -1: the above */
+    float *value;      /* [columns] of all; NAN: values of the train split. NULL: all are NAN */
 };
 
 /** The condition of sample @p i: *label (-1: none) and value [columns]. Other facts come from the
@@ -38,14 +48,17 @@ struct mf_generator_wish {
 void mf_generator_condition(const struct mf_generator *generator, const struct mf_generator_wish *wish, uint64_t i,
                             int32_t *label, float *value);
 
+/** Gives the next pass activations [channels][height][width] for row @p row, in the place of layer form->mask[k]. */
+void mf_generator_mask(struct mf_generator *generator, size_t k, size_t row, const float *values);
+
 /** Makes all samples of a pass. Phases have one byte, @p x [pass][voxels]. Values are float, [pass][voxels][channels],
  * or bytes if the card is foreign. Their conditions are @p label [pass] and @p value [pass][columns]. Refuses with
  * MF_NUMERIC. */
 int mf_generator_make(struct mf_generator *generator, const struct mf_generator_wish *wish, uint64_t number, void *x,
                       int32_t *label, float *value);
 
-/** Copies activations of layer @p k of mf_generator_open() to @p to [pass][channels][height][width]. They are of the
- * last pass, and of the last time that the network looked at its samples. */
+/** Copies activations of layer form->layer[k] to @p to [pass][channels][height][width]. They are of the
+ * last pass, and of the last time that the network looked at its samples. A masked layer gives its own. */
 void mf_generator_layer(struct mf_generator *generator, size_t k, float *to);
 
 #endif

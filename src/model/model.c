@@ -2,6 +2,7 @@
 #include "src/model/model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 #include "src/model/weights.h"
 #include "src/net/pass.h"
 
-enum { INPUTS = 3 };
+/* The sample, noise level and condition; of masks: whether the own value stays, whether the other comes, and those. */
+enum { INPUTS = 3, KEEP = 0, PUT, OTHER };
 
 struct mf_model {
     struct mf_model_card own;         /* of a file */
@@ -24,14 +26,14 @@ struct mf_model {
         int value;   /* [batch][each] */
         size_t each; /* numbers of a sample */
         float *host; /* [batch][each] of the next walk */
-    } input[INPUTS]; /* the first is the sample */
+    } * input;       /* [inputs] the first is the sample */
     size_t inputs;
-    int y;                   /* value [batch][..] */
-    size_t answers;          /* numbers of it for each sample */
-    const char *const *node; /* [layers] the caller's, while it opens */
-    size_t layers;
-    int *layer;              /* [layers] values [batch][..] that stay after a walk */
-    struct mf_layout layout; /* all zero: nothing is trained */
+    int y;                     /* value [batch][..] */
+    size_t answers;            /* numbers of it for each sample */
+    struct mf_model_wish wish; /* its names are the caller's, and valid while it opens */
+    int *layer;                /* [layers] values [batch][..] that stay after a walk */
+    size_t mask;               /* the first input of masks */
+    struct mf_layout layout;   /* all zero: nothing is trained */
     struct mf_sample_form form;
     double mean[MF_CHANNELS_MAX], deviation[MF_CHANNELS_MAX];
 };
@@ -45,6 +47,33 @@ static int add_input(struct mf_model *m, struct mf_build *b, const char *name, s
     m->input[m->inputs++] = (struct input){name, mf_build_input(b, name, shape), each,
                                            MF_MUST(calloc(m->batch * each + 1, sizeof(float)), "samples of a walk")};
     return m->input[m->inputs - 1].value;
+}
+
+/* The value of a node. */
+static int find_value(const struct mf_model *m, const char *name, int *v)
+{
+    *v = mf_value_find(m->net, name);
+    return *v < 0 ? mf_fail(MF_USAGE, "the network has no value '%s'", name) : MF_OK;
+}
+
+/* Behind the nodes of masks, others may come in the place of their values. */
+static int add_masks(struct mf_model *m, struct mf_build *b)
+{
+    const struct mf_shape each = {.type = MF_F32, .n = 1, .d = {m->batch}};
+    char name[2 * MF_REAL_TEXT];
+    int keep, put, v;
+
+    m->mask = m->inputs;
+    if (m->wish.masks == 0) return MF_OK;
+    keep = add_input(m, b, "mask.keep", each);
+    put = add_input(m, b, "mask.put", each);
+    for (size_t k = 0; k < m->wish.masks; ++k) {
+        MF_TRY(find_value(m, m->wish.mask[k], &v));
+        snprintf(name, sizeof name, "%.60s.mask", m->wish.mask[k]);
+        (void)mf_pass_replace(m->list, v, add_input(m, b, "mask.other", m->net->value[v].shape), keep, put, name);
+    }
+    for (size_t r = 0; r < m->batch; ++r) mf_model_put_masks(m, r, 0);
+    return MF_OK;
 }
 
 static struct mf_shape row_shape(const struct mf_model *m, size_t numbers)
@@ -73,12 +102,10 @@ static void build_answer(struct mf_model *m, struct mf_build *b)
 /* Before passes join nodes: a value that stays is not joined to the next one. */
 static int keep_layers(struct mf_model *m)
 {
-    m->layer = MF_MUST(calloc(m->layers + 1, sizeof *m->layer), "layers");
-    for (size_t k = 0; k < m->layers; ++k) {
-        const int v = m->layer[k] = mf_value_find(m->net, m->node[k]);
-
-        if (v < 0) return mf_fail(MF_USAGE, "the network has no value '%s'", m->node[k]);
-        m->net->value[v].kept = 1;
+    m->layer = MF_MUST(calloc(m->wish.layers + 1, sizeof *m->layer), "layers");
+    for (size_t k = 0; k < m->wish.layers; ++k) {
+        MF_TRY(find_value(m, m->wish.layer[k], &m->layer[k]));
+        m->net->value[m->layer[k]].kept = 1;
     }
     return MF_OK;
 }
@@ -93,6 +120,7 @@ static int build(struct mf_model *m)
     if (!m->card->denoise) MF_TRY(mf_arch_answers(m->card->arch));
     build_answer(m, &b);
     MF_TRY(mf_build_end(&b));
+    MF_TRY(add_masks(m, &b));
     m->net->value[m->y].kept = 1;
     m->answers = mf_shape_count(&m->net->value[m->y].shape) / m->batch;
     MF_ASSERT(m->card->denoise || m->answers == m->card->outputs.count);
@@ -127,21 +155,23 @@ static struct mf_weights weights_of(const struct mf_model *m)
     return (struct mf_weights){m->net, m->walk, m->list, m->queue, &m->layout, NULL, 1};
 }
 
-static struct mf_model *new_model(size_t batch, struct mf_queue *queue)
+static struct mf_model *new_model(const struct mf_model_wish *wish, struct mf_queue *queue)
 {
     struct mf_model *m = MF_MUST(calloc(1, sizeof *m), "a model");
 
     m->card = &m->own;
-    m->batch = batch;
+    m->wish = *wish;
+    m->batch = wish->batch;
+    m->input = MF_MUST(calloc(INPUTS + OTHER + wish->masks, sizeof *m->input), "inputs");
     m->queue = queue;
     return m;
 }
 
-static int open_file(struct mf_model *m, const char *path, const char *word)
+static int open_file(struct mf_model *m, const char *path)
 {
     struct mf_weights w;
 
-    MF_TRY(mf_model_card_open_as(path, word, &m->own));
+    MF_TRY(mf_model_card_open_as(path, m->wish.word, &m->own));
     if (m->own.outputs.count == 0 && !m->own.denoise) return mf_model_card_refuse(&m->own, "classes"); /* or columns */
     MF_TRY(build(m));
     w = weights_of(m);
@@ -158,25 +188,23 @@ static int give(int rc, struct mf_model *m, struct mf_model **model)
     return rc;
 }
 
-int mf_model_open_layers(const char *path, const char *word, size_t batch, size_t count, const char *const *node,
-                         struct mf_queue *queue, struct mf_model **model)
+int mf_model_open_as(const char *path, const struct mf_model_wish *wish, struct mf_queue *queue,
+                     struct mf_model **model)
 {
-    struct mf_model *m = new_model(batch, queue);
+    struct mf_model *m = new_model(wish, queue);
 
-    m->layers = count;
-    m->node = node;
-    return give(open_file(m, path, word), m, model);
+    return give(open_file(m, path), m, model);
 }
 
 int mf_model_open(const char *path, size_t batch, struct mf_queue *queue, struct mf_model **model)
 {
-    return mf_model_open_layers(path, NULL, batch, 0, NULL, queue, model);
+    return mf_model_open_as(path, &(struct mf_model_wish){.batch = batch}, queue, model);
 }
 
 int mf_model_make(const struct mf_model_card *card, uint64_t seed, size_t batch, struct mf_queue *queue,
                   struct mf_model **model)
 {
-    struct mf_model *m = new_model(batch, queue);
+    struct mf_model *m = new_model(&(struct mf_model_wish){.batch = batch}, queue);
     struct mf_weights w;
     int rc;
 
@@ -198,6 +226,7 @@ void mf_model_close(struct mf_model *m)
     if (m->net) mf_net_free(m->net);
     mf_model_card_close(&m->own);
     for (size_t k = 0; k < m->inputs; ++k) free(m->input[k].host);
+    free(m->input);
     free(m->layer);
     free(m);
 }
@@ -237,6 +266,21 @@ void mf_model_feed_named(struct mf_model *m, const char *name, size_t row, const
     memcpy(input->host + row * input->each, values, input->each * sizeof *values);
 }
 
+void mf_model_feed_mask(struct mf_model *m, size_t k, size_t row, const float *values)
+{
+    const struct input *other = &m->input[m->mask + OTHER + k];
+
+    MF_ASSERT(k < m->wish.masks && row < m->batch);
+    memcpy(other->host + row * other->each, values, other->each * sizeof *values);
+}
+
+void mf_model_put_masks(struct mf_model *m, size_t row, int put)
+{
+    MF_ASSERT(m->wish.masks > 0 && row < m->batch);
+    m->input[m->mask + KEEP].host[row] = put ? 0 : 1;
+    m->input[m->mask + PUT].host[row] = put ? 1 : 0;
+}
+
 void mf_model_walk(struct mf_model *m, size_t n)
 {
     for (size_t k = 0; k < m->inputs; ++k) {
@@ -261,7 +305,7 @@ static void get(struct mf_model *m, int v, size_t n, float *to)
 
 void mf_model_layer(struct mf_model *m, size_t k, size_t n, float *to)
 {
-    MF_ASSERT(k < m->layers && n <= m->batch);
+    MF_ASSERT(k < m->wish.layers && n <= m->batch);
     get(m, m->layer[k], n, to);
 }
 

@@ -22,11 +22,21 @@ struct mf_model;
  * *model is then NULL. */
 int mf_model_open(const char *path, size_t batch, struct mf_queue *queue, struct mf_model **model);
 
-/** The same, and these values of the network [count] (mf_value_find()) can be read after a walk. They are float
- * [batch][..], in memory of their own. Answers have the same bits. @p word: as
- * mf_model_card_open_as(). Refuses also with MF_USAGE a name that no value has. */
-int mf_model_open_layers(const char *path, const char *word, size_t batch, size_t count, const char *const *node,
-                         struct mf_queue *queue, struct mf_model **model);
+/** How a model is opened. Values of its network have names (mf_value_find()), and are float [batch][..]. */
+struct mf_model_wish {
+    const char *word; /* as of mf_model_card_open_as(); NULL: the file says it */
+    size_t batch;     /* samples of a walk, at most */
+    /* values that can be read after a walk, in memory of their own; answers have the same bits */
+    size_t layers;
+    const char *const *layer;
+    /* values that others may replace, sample by sample. mf_model_layer() reads what was there before */
+    size_t masks;
+    const char *const *mask;
+};
+
+/** The same as mf_model_open(), as wished. Refuses also with MF_USAGE a name that no value has. */
+int mf_model_open_as(const char *path, const struct mf_model_wish *wish, struct mf_queue *queue,
+                     struct mf_model **model);
 
 /** The same of a request: @p card has arch and args (of a word: mf_arch_read(); mf_arch_complete() completes them),
  * dims, phases, and outputs with count and, unless they are classes, units. Names of outputs are for saving. Images may
@@ -57,6 +67,11 @@ void mf_model_feed_input(struct mf_model *model, size_t row, const float *input)
 void mf_model_feed_named(struct mf_model *model, const char *name, size_t row, const float *input);
 size_t mf_model_reads(const struct mf_model *model, const char *name);
 
+/** The first gives what may stand in the place of mask @p k, in the layout of the network. The second says whether it
+ * does, in all masks of row @p row. Before, it does not. */
+void mf_model_feed_mask(struct mf_model *model, size_t k, size_t row, const float *values);
+void mf_model_put_masks(struct mf_model *model, size_t row, int put);
+
 /** Computes the first @p n rows, which were all given. */
 void mf_model_walk(struct mf_model *model, size_t n);
 
@@ -67,7 +82,7 @@ int mf_model_output(struct mf_model *model, size_t n, float *answer);
 /** The same as the network has it, of a network that removes noise: [n][nz][ny][nx][channels]. */
 int mf_model_raw(struct mf_model *model, size_t n, float *answer);
 
-/** Copies value number @p k of mf_model_open_layers() of the first @p n rows to @p to. The layout is the network's: an
+/** Copies value number @p k of mf_model_open_as() of the first @p n rows to @p to. The layout is the network's: an
  * image has [n][y][x][channels]. */
 void mf_model_layer(struct mf_model *model, size_t k, size_t n, float *to);
 

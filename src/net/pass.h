@@ -1,5 +1,5 @@
 /* Passes: each rewrites a list. They run in this order: cast, fuse, grad, rerun, recompute, fold, spill, layout, clear,
- * accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live.
+ * accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live. Pass replace comes before them.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
  * it belongs to. */
@@ -15,6 +15,11 @@ enum mf_recompute {
     MF_RECOMPUTE_CHEAP, /* norms, activations, dropout, products number by number, moves */
     MF_RECOMPUTE_BLOCKS /* everything within a segment but what leaves it */
 };
+
+/** Puts keep value + put other in the place of @p value. The nodes behind its maker then read that. The shape of
+ * @p other is that of value; keep and put [n] have a number for each sample. There must be no view of value. For
+ * forward lists, before all other passes. Returns the new value, called @p name. */
+int mf_pass_replace(struct mf_list *list, int value, int other, int keep, int put, const char *name);
 
 /** Gives the activations of a forward list a type of 16 bits (MF_F32: none), with casts around losses and inputs and
  * of the weights that products read. Parameters and their gradients stay f32. Only those in @p narrow (bits of sets),

@@ -241,12 +241,68 @@ def takes_weights_of_others():
         check(len(z) > 1000 and abs(z.mean()) < 0.1 and abs(z.std() - 1) < 0.1 + off and abs(z).max() < 5 + off, f"sigma {sigma}: {len(z)}, {z.mean()}, {z.std()}, {abs(z).max()}")
 
 
+def heun(z, levels, network):
+    """Second order of Heun without added noise, of 2 len(levels) - 1 looks, which are numbered. @network: what it gives in a look."""
+    def clean(x, sigma, look):
+        far = sigma**2 + 0.25
+        return 0.25 / far * x + sigma * 0.5 / far**0.5 * network(look)
+    x = levels[0] * z
+    for i, sigma in enumerate(levels):
+        slope = (x - clean(x, sigma, 2 * i)) / sigma
+        following = levels[i + 1] if i + 1 < len(levels) else 0
+        end = x + (following - sigma) * slope
+        if following:
+            end = x + (following - sigma) * (slope + (end - clean(end, following, 2 * i + 1)) / following) / 2
+        x = end
+    return x
+
+
+def masks():
+    """A masked last layer alone says what the network gives. The way of samples through masked steps and one free step, in double precision."""
+    random = numpy.random.default_rng(1)
+    with h5py.File("grey.h5", "w") as file:
+        file["samples/x"] = random.normal(10, 3, (24, 16, 16)).astype("f4")
+    made("train", "unet", "--data", "grey.h5", *TRAIN[4:6], "--max-steps", "3", "--learning-rate", "0.01", "--made-samples", "0", "--no-plots", "--results-dir", "grey")
+    w = weights("grey/model.safetensors")
+    with open("grey/model.safetensors", "rb") as file:
+        card = json.loads(json.loads(file.read(int.from_bytes(file.read(8), "little")))["__metadata__"]["mesoforge"])["input"]
+    one, each = random.normal(0, 3, (1, 8, 8, 8)).astype("f4"), random.normal(0, 3, (11, 8 * 8 * 8)).astype("f4")
+    for name, array in (("one", one), ("each", each)):
+        with h5py.File(f"{name}_mask.h5", "w") as file:
+            file["activations/decoder_block_6"] = array
+    base = ["generate", "--model", "grey", "--num-samples", "11", "--conditioning-sigma", "0.5"]
+    scaled = lambda path: (arrays(path)["samples/x"].reshape(11, 16, 16).astype("f8") - card["mean"][0]) / card["deviation"][0] * 0.5
+    made(*base, "--steps", "1", "--mask", "one_mask.h5", "--output", "z.h5")
+    given = last_layers(w, one.astype("f8"))
+    z = (scaled("z.h5") - 0.5 / 2**0.5 * given) / 0.25
+    check(abs(z.mean()) < 0.1 and abs(z.std() - 1) < 0.1, f"noise: {z.mean()}, {z.std()}")
+    levels = [(0.5**(1 / 7) + i / 2 * (0.002**(1 / 7) - 0.5**(1 / 7)))**7 for i in range(3)]
+    for name, array, ranks in (("one", one, 1), ("each", each, 3)):
+        given = last_layers(w, array.reshape(-1, 8, 8, 8).astype("f8"))
+        words = ["--steps", "3", "--mask", f"{name}_mask.h5", "--layers", "decoder_block_6"]
+        made(*base, *words, "--mask-steps", "2", "--output", f"{name}_2.h5", ranks=ranks)
+        free = last_layers(w, arrays(f"{name}_2.h5")["activations/decoder_block_6"].astype("f8"))
+        want, got = heun(z, levels, lambda look: free if look == 4 else given), scaled(f"{name}_2.h5")
+        check(abs(want - got).max() < 1e-5 and abs(free - given).max() > 0.1, f"--mask-steps 2, {name}: {abs(want - got).max()}")
+        made(*base, *words, "--output", f"{name}_3.h5", ranks=4 - ranks)
+        want, got = heun(z, levels, lambda look: given), scaled(f"{name}_3.h5")
+        check(abs(want - got).max() < 1e-5, f"masked in all steps, {name}: {abs(want - got).max()}")
+    generate("own.h5", "--num-samples", "11", "--mask", "step.h5", "--mask-layers", "encoder_bottleneck", steps=1, layers=[])
+    same(arrays("own.h5"), {k: a for k, a in arrays("step.h5", 0, 11).items() if "activations" not in k}, "masked by its own activations")
+    for status, words, says in ((3, ["--mask", "set.h5"], "has no activations of this network"),
+                                (3, ["--mask", "each_mask.h5", "--first", "3"], "has 11 rows, and samples 0 to 13 want 1 or at least 14"),
+                                (3, ["--mask", "each_mask.h5", "--mask-layers", "midblock"], "has no /activations/midblock")):
+        done = run(*base, *words, "--output", "never.h5")
+        check(done.status == status and says in done.err and not os.path.exists("never.h5.partial"), f"{words}: {done}")
+
+
 trains()
 averages()
 is_exact()
 stops()
 goes_on()
 looks()
+masks()
 obeys()
 takes_weights_of_others()
 finish("generate")

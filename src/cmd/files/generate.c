@@ -39,6 +39,12 @@ static const struct mf_opt rows[] = {
         "NAME=VALUE ...: class or columns that all samples should have; others are drawn as in the train split"),
     ROW("layers", layers, MF_TEXTS, NULL,
         "layers of the network whose activations the set keeps, by the names of --layers list; none: no layer"),
+    ROW("mask", mask, MF_TEXT, NULL,
+        "HDF5 file whose /activations/NAME stand in the place of those of layer NAME: one row for all samples, or row "
+        "i "
+        "for sample i"),
+    ROW("mask-layers", mask_layers, MF_TEXTS, NULL, "layers that --mask replaces; left out: all that its file has"),
+    ROW("mask-steps", mask_steps, MF_LONG, "0", "steps, from the noisiest one on, in which --mask holds; 0: all"),
     MF_KEEP_HOURS(generate, hours),
     MF_ALIAS("output-dir", "data_folder"),
     MF_OPT_END};
@@ -49,6 +55,16 @@ static int in_range(const char *word, long value, long least, long most)
 {
     if (value >= least && value <= most) return MF_OK;
     return mf_fail(MF_USAGE, "--%s must be %ld to %ld, not %ld", word, least, most, value);
+}
+
+static int check_masks(const struct mf_session *session, const struct generate *o)
+{
+    static const char *const of_mask[] = {"mask-layers", "mask-steps"};
+
+    for (size_t k = 0; k < 2 && !o->mask; ++k)
+        if (mf_options_given(session->options, of_mask[k]))
+            return mf_fail(MF_USAGE, "--%s says nothing without --mask FILE", of_mask[k]);
+    return in_range("mask-steps", o->mask_steps, 0, o->steps);
 }
 
 static int check(const struct mf_session *session, void *options)
@@ -65,6 +81,7 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(in_range("first", o->first, 0, SAMPLES_MOST));
     MF_TRY(in_range("steps", o->steps, 1, STEPS_MOST));
     MF_TRY(in_range("pass-size", o->pass, 1, PASS_MOST));
+    MF_TRY(check_masks(session, o));
     return in_range("samples-per-class", o->per_class, 0, SAMPLES_MOST);
 }
 
@@ -73,6 +90,7 @@ static int take_wishes(struct generate_job *job)
     const struct generate *o = job->o;
 
     job->wish = (struct mf_generator_wish){.sampling = {(size_t)o->steps, (uint64_t)o->common.seed, o->sigma},
+                                           .mask_steps = (size_t)o->mask_steps,
                                            .per_class = (size_t)o->per_class};
     MF_TRY(mf_wanted_read(&o->condition, o->by.model, job->card->denoise, &job->wish));
     if (job->session->comm->rank == 0) mf_wanted_warn(job->card->denoise, &job->wish);
@@ -90,7 +108,10 @@ static int open_card(struct generate_job *job)
     if (rc == MF_OK && job->lists)
         rc = mf_agree(comm, comm->rank == 0 ? mf_layers_tell(&card, job->o->common.json) : MF_OK);
     else if (rc == MF_OK)
-        rc = mf_agree(comm, mf_layers_find(&card, &job->o->layers, &job->layer, &job->layers));
+        rc = mf_agree(comm, mf_layers_find(&card, "layers", &job->o->layers, &job->layer, &job->layers));
+    if (rc == MF_OK && !job->lists)
+        rc = mf_masks_open(comm, job->o->mask, &card, &job->o->mask_layers,
+                           (size_t)job->o->first + (size_t)job->o->samples, &job->masks);
     mf_model_card_close(&card);
     return rc;
 }
@@ -99,10 +120,16 @@ static int open_model(struct generate_job *job)
 {
     struct mf_session *s = job->session;
     const struct mf_comm *comm = s->comm;
+    const struct mf_generator_form form = {.word = job->o->by.arch,
+                                           .pass = job->pass,
+                                           .layers = job->layers,
+                                           .layer = job->layer,
+                                           .masks = job->masks.count,
+                                           .mask = job->masks.layer};
 
-    MF_TRY(mf_agree(comm, mf_generator_open(job->o->by.model, job->o->by.arch, job->pass, job->layers, job->layer,
-                                            s->queue, &job->generator)));
+    MF_TRY(mf_agree(comm, mf_generator_open(job->o->by.model, &form, s->queue, &job->generator)));
     job->card = mf_generator_says(job->generator);
+    mf_masks_say(&job->masks);
     return mf_agree(comm, take_wishes(job));
 }
 
@@ -113,7 +140,8 @@ static int generate(struct generate_job *job)
     int rc;
 
     MF_TRY(mf_session_may_write(s, s->common->output, ".h5"));
-    if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, 1, &job->o->by.model));
+    if (s->common->output)
+        MF_TRY(mf_session_spares(s, s->common->output, 2, (const char *const[]){job->o->by.model, job->o->mask}));
     MF_TRY(open_card(job));
     if (job->lists) return MF_OK;
     MF_TRY(open_model(job));
@@ -144,6 +172,7 @@ static int run(struct mf_session *session, void *options)
     if (job.card && job.card->phases) mf_properties_end(&job.properties);
     mf_generator_close(job.generator);
     mf_generate_give(&job);
+    mf_masks_close(&job.masks);
     free(job.layer);
     free(job.wish.value);
     return rc;
@@ -166,14 +195,17 @@ const struct mf_cmd mf_cmd_generate = {
         "\n"
         "With --layers the set also has activations of the network: /activations/NAME, [sample][channel][y][x], of the "
         "last time that the network looks at a sample. --layers list prints the names and extents, and makes nothing. "
-        "Samples have the same bits with and without layers.\n"
+        "Samples have the same bits with and without layers. --mask FILE puts activations of such a set in the place "
+        "of the network's own.\n"
         "\n"
         "  mesoforge generate --model run/model.safetensors \\\n"
         "      --num-samples 1000 --output made.h5\n"
         "  mpirun -n 3 mesoforge generate --model run/model.safetensors \\\n"
         "      --num-samples 1000 --condition volume_fraction=0.3 --output thirty.h5\n"
         "  mesoforge generate --model run/model.safetensors \\\n"
-        "      --layers encoder_bottleneck,midblock --output seen.h5\n",
+        "      --layers encoder_bottleneck,midblock --output seen.h5\n"
+        "  mesoforge generate --model run/model.safetensors \\\n"
+        "      --mask seen.h5 --mask-layers midblock --output masked.h5\n",
     .tables = tables,
     .size = sizeof(struct generate),
     .check = check,

@@ -6,6 +6,7 @@
 #include "io/dataset_writer.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/files/made_by.h"
+#include "src/cmd/files/masks.h"
 #include "src/cmd/files/properties.h"
 #include "src/model/generator.h"
 
@@ -13,9 +14,9 @@ struct generate {
     struct mf_common common;
     struct mf_made_by by;
     double sigma;
-    long samples, first, steps, pass, per_class;
-    struct mf_texts condition, layers;
-    const char *hours;
+    long samples, first, steps, pass, per_class, mask_steps;
+    struct mf_texts condition, layers, mask_layers;
+    const char *hours, *mask;
 };
 
 struct generate_job {
@@ -27,6 +28,7 @@ struct generate_job {
     struct mf_generator_wish wish;
     struct mf_unet_tap *layer; /* [layers] whose activations are kept */
     size_t layers;
+    struct mf_masks masks;
     struct mf_writer_array *array; /* [layers] of the set */
     char **path;                   /* [layers] their names */
     struct mf_properties properties;
@@ -36,6 +38,7 @@ struct generate_job {
     const char **class_name;
     char *settings;
     size_t pass, bytes; /* bytes: of a sample's x */
+    int placed;         /* masks of one row are in the network */
     /* of a pass */
     uint8_t *x;
     int32_t *label;

@@ -34,12 +34,27 @@ static struct mf_span part_of(const struct generate_job *job, size_t number, siz
     return (struct mf_span){from - first, to - from};
 }
 
+/* A row that is for all samples is given to the network once. */
+static int place_masks(struct generate_job *job, size_t number)
+{
+    const float *values;
+
+    for (size_t k = 0; k < job->masks.count; ++k)
+        for (size_t r = 0; r < job->pass && !(job->masks.rows[k] == 1 && job->placed); ++r) {
+            MF_TRY(mf_masks_read(&job->masks, k, number * job->pass + r, &values));
+            mf_generator_mask(job->generator, k, r, values);
+        }
+    job->placed = 1;
+    return MF_OK;
+}
+
 static int make(struct generate_job *job, size_t number, struct mf_writer *writer)
 {
     const void *kept[MF_WRITER_ARRAYS];
     size_t row;
     const struct mf_span part = part_of(job, number, &row);
 
+    MF_TRY(place_masks(job, number));
     MF_TRY(mf_generator_make(job->generator, &job->wish, number, job->x, job->label, job->value));
     for (size_t r = row; r < row + part.count; ++r) MF_TRY(measure(job, r));
     for (size_t k = 0; k < job->layers; ++k) {

@@ -67,20 +67,27 @@ void mf_generate_name(struct generate_job *job)
     name_arrays(job);
 }
 
+/* The hash of a file, on all ranks. Collective. */
+static int hash_of(const struct mf_comm *comm, const char *file, char hash[MF_HASH_TEXT])
+{
+    MF_TRY(mf_agree(comm, comm->rank == 0 ? mf_hash_file(file, hash) : MF_OK));
+    mf_comm_bcast(comm, 0, hash, MF_HASH_TEXT);
+    return MF_OK;
+}
+
 int mf_generate_settings(struct generate_job *job)
 {
     const struct generate *o = job->o;
     const struct mf_comm *comm = job->session->comm;
     const struct mf_denoise *d = job->card->denoise;
-    char hash[MF_HASH_TEXT] = "", *file = mf_safetensors_where(job->card->path);
+    char hash[MF_HASH_TEXT] = "", mask[MF_HASH_TEXT] = "", *file = mf_safetensors_where(job->card->path);
     size_t size;
     FILE *to;
-    int rc;
+    int rc = hash_of(comm, file, hash);
 
-    rc = mf_agree(comm, comm->rank == 0 ? mf_hash_file(file, hash) : MF_OK);
     free(file);
+    if (rc == MF_OK && job->masks.count > 0) rc = hash_of(comm, o->mask, mask);
     MF_TRY(rc);
-    mf_comm_bcast(comm, 0, hash, sizeof hash);
     to = MF_MUST(open_memstream(&job->settings, &size), "settings");
     fprintf(to, "model: %s\n--seed: %ld\n--steps: %ld\n--pass-size: %ld\n--first: %ld\n--samples-per-class: %ld\n",
             hash, o->common.seed, o->steps, o->pass, o->first, o->per_class);
@@ -97,6 +104,9 @@ int mf_generate_settings(struct generate_job *job)
         if (!isnan(job->wish.value[c])) fprintf(to, "--condition %s: %.9g\n", d->column[c], (double)job->wish.value[c]);
     for (size_t k = 0; k < job->layers; ++k) fprintf(to, "%s%s", k ? "," : "--layers: ", job->layer[k].name);
     if (job->layers) fprintf(to, "\n");
+    if (job->masks.count > 0) fprintf(to, "--mask: %s\n--mask-steps: %ld\n--mask-layers: ", mask, o->mask_steps);
+    for (size_t k = 0; k < job->masks.count; ++k)
+        fprintf(to, "%s%s", job->masks.layer[k].name, k + 1 < job->masks.count ? "," : "\n");
     MF_ASSERT(fclose(to) == 0);
     return MF_OK;
 }

@@ -34,47 +34,48 @@ static size_t blocks(const struct mf_unet_tap *all, size_t count, const char *wo
     return n;
 }
 
-static int refuse(const struct mf_model_card *card, const char *name, const struct mf_unet_tap *all, size_t count)
+static int refuse(const struct mf_model_card *card, const char *option, const char *name, const struct mf_unet_tap *all,
+                  size_t count)
 {
     return mf_fail(MF_USAGE,
-                   "--layers %.100s: the model of '%.200s' has encoder_block_0 to %zu, encoder_bottleneck, midblock, "
+                   "--%s %.100s: the model of '%.200s' has encoder_block_0 to %zu, encoder_bottleneck, midblock, "
                    "decoder_block_0 to %zu; --layers list shows them",
-                   name, card->path, blocks(all, count, "encoder_block_") - 1,
+                   option, name, card->path, blocks(all, count, "encoder_block_") - 1,
                    blocks(all, count, "decoder_block_") - 1);
 }
 
 /* Marks the layer of a name. */
-static int mark(const struct mf_model_card *card, const char *name, const struct mf_unet_tap *all, size_t count,
-                unsigned char *taken)
+static int mark(const struct mf_model_card *card, const char *option, const char *name, const struct mf_unet_tap *all,
+                size_t count, unsigned char *taken)
 {
     size_t k = 0;
 
     while (k < count && strcmp(all[k].name, name) != 0) ++k;
-    if (k == count) return refuse(card, name, all, count);
+    if (k == count) return refuse(card, option, name, all, count);
     for (size_t i = 0; i < count; ++i)
         if (taken[i] && strcmp(all[i].node, all[k].node) == 0)
-            return mf_fail(MF_USAGE, "--layers: %s and %s are the same layer; leave out one of them", all[i].name,
+            return mf_fail(MF_USAGE, "--%s: %s and %s are the same layer; leave out one of them", option, all[i].name,
                            name);
     taken[k] = 1;
     return MF_OK;
 }
 
-static int mark_all(const struct mf_model_card *card, const struct mf_texts *words, const struct mf_unet_tap *all,
-                    size_t count, unsigned char *taken)
+static int mark_all(const struct mf_model_card *card, const char *option, const struct mf_texts *words,
+                    const struct mf_unet_tap *all, size_t count, unsigned char *taken)
 {
     size_t n;
     const char **name = mf_words_names(words->count, words->at, NULL, NULL, &n);
     int rc = MF_OK;
 
-    for (size_t k = 0; rc == MF_OK && k < n; ++k) rc = mark(card, name[k], all, count, taken);
+    for (size_t k = 0; rc == MF_OK && k < n; ++k) rc = mark(card, option, name[k], all, count, taken);
     if (rc == MF_OK && n > MF_WRITER_ARRAYS)
-        rc = mf_fail(MF_USAGE, "--layers names %zu layers, and a set has at most %d", n, MF_WRITER_ARRAYS);
+        rc = mf_fail(MF_USAGE, "--%s names %zu layers, and a set has at most %d", option, n, MF_WRITER_ARRAYS);
     free(name);
     return rc;
 }
 
-int mf_layers_find(const struct mf_model_card *card, const struct mf_texts *words, struct mf_unet_tap **layer,
-                   size_t *count)
+int mf_layers_find(const struct mf_model_card *card, const char *option, const struct mf_texts *words,
+                   struct mf_unet_tap **layer, size_t *count)
 {
     unsigned char *taken;
     size_t all;
@@ -85,7 +86,7 @@ int mf_layers_find(const struct mf_model_card *card, const struct mf_texts *word
     if (words->count == 0 || is_word(words, "none")) return MF_OK;
     MF_TRY(find_all(card, layer, &all));
     taken = MF_MUST(calloc(all + 1, 1), "marks");
-    rc = mark_all(card, words, *layer, all, taken);
+    rc = mark_all(card, option, words, *layer, all, taken);
     for (size_t k = 0; rc == MF_OK && k < all; ++k)
         if (taken[k]) (*layer)[(*count)++] = (*layer)[k];
     free(taken);

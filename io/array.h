@@ -74,8 +74,10 @@ struct mf_array {
     char unscaled[MF_UNSCALED_TEXT]; /* why the file's spacing is not used; "": it is */
     int said;                        /* images: enum mf_said */
     int colours;                     /* images: colours are not refused, and their red is the value */
-    int bits;                        /* images: of a grey level in the file, 1 to 64 */
-    char stored; /* HDF5: the kind as stored, where an attribute (_Unsigned) says another; 0: kind */
+    int channels;                    /* images: 3: the last axis is red, green and blue; 0: one value for each pixel */
+    const char *remedy; /* images: what to do about refused colours; NULL: convert them to grey. Borrowed */
+    int bits;           /* images: of a grey level in the file, 1 to 64 */
+    char stored;        /* HDF5: the kind as stored, where an attribute (_Unsigned) says another; 0: kind */
     int declared;
     struct mf_no_data no_data[MF_NO_DATA];
 };

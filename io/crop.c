@@ -1,6 +1,7 @@
 /* See crop.h. */
 #include "io/crop.h"
 
+#include "io/image.h"
 #include "src/base/err.h"
 
 static int is_of(const struct mf_array *a, const struct mf_crop *c)
@@ -47,7 +48,7 @@ struct part {
 /* Values of one row from column x on. */
 static int take_row(const struct part *p, const char *values, size_t n, size_t y, size_t x)
 {
-    const size_t width = p->array->shape[1], left = p->array->corner[1];
+    const size_t each = mf_image_values(p->array), width = p->array->shape[1] * each, left = p->array->corner[1] * each;
     const size_t from = x > left ? x : left, to = x + n < left + width ? x + n : left + width;
 
     if (from >= to) return MF_OK;
@@ -58,9 +59,10 @@ static int take_row(const struct part *p, const char *values, size_t n, size_t y
 static int take_part(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
     const struct part *p = context;
-    const size_t wide = p->array->whole[1], width = p->array->shape[1], left = p->array->corner[1];
+    const size_t wide = p->array->whole[1] * mf_image_values(p->array), width = p->array->shape[1],
+                 left = p->array->corner[1];
 
-    if (stride != 1) {
+    if (stride != 1) { /* only arrays without channels have it */
         const size_t x = at % wide;
 
         if (x < left || x >= left + width) return MF_OK;

@@ -17,7 +17,7 @@ struct reader {
     png_structp png;
     png_infop info;
     png_bytep pixels; /* one row, or all of an interlaced image */
-    png_bytep out;    /* one row of grey values */
+    png_bytep out;    /* one row of values */
     png_bytepp rows;  /* of an interlaced image */
     char text[MF_PNG_TEXT];
 };
@@ -161,29 +161,31 @@ static unsigned sample(const png_byte *row, size_t size, size_t i)
     return wide;
 }
 
-/* Grey values of a row: colours must be equal, alpha full. */
-static int grey_row(const struct mf_array *a, const png_byte *row, size_t channels, png_byte *out)
+/* Values of a row: all three colours, or one grey. Then colours must be equal. Alpha must be full. */
+static int take_row(const struct mf_array *a, const png_byte *row, size_t channels, png_byte *out)
 {
-    unsigned full = a->size == 1 ? 255 : 65535;
-    size_t colours = channels < 3 ? 1 : 3;
+    const unsigned full = a->size == 1 ? 255 : 65535;
+    const size_t colours = channels < 3 ? 1 : 3, each = mf_image_values(a);
 
     for (size_t x = 0; x < a->shape[1]; ++x) {
         const size_t i = x * channels;
 
         for (size_t c = 1; c < colours; ++c)
-            if (!a->colours && sample(row, a->size, i + c) != sample(row, a->size, i))
-                return mf_fail(MF_INPUT, "'%s' is a colour image; convert it to grey", a->path);
+            if (!a->colours && !a->channels && sample(row, a->size, i + c) != sample(row, a->size, i))
+                return mf_image_colours(a, "is a colour image", "");
         if (channels > colours && sample(row, a->size, i + colours) != full)
             return mf_fail(MF_INPUT, "'%s' has transparent pixels; save it as plain grey", a->path);
-        memcpy(out + x * a->size, row + i * a->size, a->size);
+        for (size_t c = 0; c < each; ++c, out += a->size)
+            memcpy(out, row + (i + (colours == 3 ? c : 0)) * a->size, a->size);
     }
     return MF_OK;
 }
 
-/* Rows as grey values; jumps out of its caller on an error of the library. */
+/* Rows as values; jumps out of its caller on an error of the library. */
 static int read_rows(struct reader *r, const struct mf_array *a, size_t first, size_t count, FILE *to, int interlaced)
 {
-    size_t channels = png_get_channels(r->png, r->info), bytes = png_get_rowbytes(r->png, r->info);
+    const size_t channels = png_get_channels(r->png, r->info), bytes = png_get_rowbytes(r->png, r->info),
+                 values = a->shape[1] * mf_image_values(a);
 
     if (interlaced) png_read_image(r->png, r->rows);
     for (size_t y = 0; y < first + count; ++y) {
@@ -191,8 +193,8 @@ static int read_rows(struct reader *r, const struct mf_array *a, size_t first, s
 
         if (!interlaced) png_read_row(r->png, row, NULL);
         if (y < first) continue;
-        MF_TRY(grey_row(a, row, channels, r->out));
-        if (fwrite(r->out, a->size, a->shape[1], to) != a->shape[1]) return MF_INPUT;
+        MF_TRY(take_row(a, row, channels, r->out));
+        if (fwrite(r->out, a->size, values, to) != values) return MF_INPUT;
     }
     if (first + count == a->shape[0]) png_read_end(r->png, NULL); /* with the checksum of the last pixels */
     return MF_OK;
@@ -209,7 +211,7 @@ static int send_rows(struct reader *r, const struct mf_array *a, size_t first, s
     bytes = png_get_rowbytes(r->png, r->info);
     r->pixels = calloc(interlaced ? a->shape[0] : 1, bytes);
     r->rows = calloc(interlaced ? a->shape[0] : 1, sizeof *r->rows);
-    r->out = malloc(a->shape[1] * a->size);
+    r->out = malloc(a->shape[1] * mf_image_values(a) * a->size);
     if (!r->pixels || !r->rows || !r->out) return mf_fail(MF_MEMORY, "no memory to read '%s'", a->path);
     for (size_t y = 0; interlaced && y < a->shape[0]; ++y) r->rows[y] = r->pixels + y * bytes;
     return read_rows(r, a, first, count, to, interlaced);
@@ -226,19 +228,22 @@ int mf_png_send(const struct mf_array *array, size_t first, size_t count, FILE *
 }
 
 /* 0 after an error of the library. */
-static int write_all(struct reader *w, size_t rows, size_t columns, const uint8_t *grey)
+static int write_all(struct reader *w, size_t rows, size_t columns, size_t channels, const uint8_t *pixels)
 {
+    const int kind = channels == 3 ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY;
+
     if (setjmp(png_jmpbuf(w->png))) return 0;
     png_init_io(w->png, w->file);
-    png_set_IHDR(w->png, w->info, (png_uint_32)columns, (png_uint_32)rows, 8, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
+    png_set_IHDR(w->png, w->info, (png_uint_32)columns, (png_uint_32)rows, 8, kind, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(w->png, w->info);
-    for (size_t y = 0; y < rows; ++y) png_write_row(w->png, grey + y * columns);
+    for (size_t y = 0; y < rows; ++y) png_write_row(w->png, pixels + y * columns * channels);
     png_write_end(w->png, NULL);
     return 1;
 }
 
-int mf_png_write(const char *path, const char *name, size_t rows, size_t columns, const uint8_t *grey)
+int mf_png_write(const char *path, const char *name, size_t rows, size_t columns, size_t channels,
+                 const uint8_t *pixels)
 {
     struct reader w = {0};
     int rc;
@@ -248,7 +253,8 @@ int mf_png_write(const char *path, const char *name, size_t rows, size_t columns
     w.png = mf_png_writer(w.text);
     w.info = w.png ? png_create_info_struct(w.png) : NULL;
     if (!w.info) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a PNG");
-    rc = write_all(&w, rows, columns, grey) ? MF_OK : mf_fail(MF_OUTPUT, "cannot write '%s': %s", name, w.text);
+    rc = write_all(&w, rows, columns, channels, pixels) ? MF_OK
+                                                        : mf_fail(MF_OUTPUT, "cannot write '%s': %s", name, w.text);
     png_destroy_write_struct(&w.png, &w.info);
     if (fclose(w.file) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", name, strerror(errno));
     return rc;

@@ -84,51 +84,67 @@ static int turn_over(const struct outlet *o, uint64_t *v)
     return MF_OK;
 }
 
-/* A colour of the palette as grey. */
-static int look_up(const struct outlet *o, uint64_t *v)
-{
-    const uint16_t *const *map = o->page->map;
+/* A pixel as the file has it: one value, or one of each colour. */
+struct pixel {
+    size_t count;
+    uint64_t value[3];
+};
 
-    if (!o->array->colours && (map[0][*v] != map[1][*v] || map[0][*v] != map[2][*v]))
-        return mf_fail(MF_INPUT, "'%s' has a palette of colours; save it as plain grey", o->array->path);
-    *v = o->page->wide ? map[0][*v] : map[0][*v] >> 8;
-    return MF_OK;
+/* The colours of a palette's entry. */
+static struct pixel look_up(const struct mf_tiff_page *p, uint64_t entry)
+{
+    struct pixel is = {3, {0}};
+
+    for (size_t c = 0; c < 3; ++c) is.value[c] = p->wide ? p->map[c][entry] : p->map[c][entry] >> 8;
+    return is;
 }
 
 /* Some programs take a volume of three planes for a picture of three colours. */
-static int colours(const struct outlet *o)
+static int refuse_colours(const struct outlet *o)
 {
-    return mf_fail(MF_INPUT, "'%s' is a colour image; convert it to grey%s", o->array->path,
-                   o->page->planes == 1 ? "" : ", or, if its colours are planes of a volume, save them as grey pages");
+    if (o->page->light == PHOTOMETRIC_PALETTE) return mf_image_colours(o->array, "has a palette of colours", "");
+    return mf_image_colours(
+        o->array, "is a colour image",
+        o->page->planes == 1 ? "" : ", or, if its colours are planes of a volume, save them as grey pages");
 }
 
-/* One row as grey values; @p row: of each plane of samples. */
-static int grey_row(const struct outlet *o, const uint8_t *const row[4])
+/* Where all colours are not wanted, they must be equal. */
+static int put_pixel(const struct outlet *o, size_t x, const struct pixel *is)
+{
+    const size_t each = mf_image_values(o->array);
+
+    for (size_t c = 1; each == 1 && !o->array->colours && c < is->count; ++c)
+        if (is->value[c] != is->value[0]) return refuse_colours(o);
+    for (size_t c = 0; c < each; ++c) put(o->out, o->array->size, x * each + c, is->value[is->count == 3 ? c : 0]);
+    return MF_OK;
+}
+
+/* One row as values; @p row: of each plane of samples. */
+static int take_row(const struct outlet *o, const uint8_t *const row[4])
 {
     const struct mf_tiff_page *p = o->page;
     const size_t step = p->planes > 1 ? 1 : p->samples, next = p->planes > 1 ? 0 : 1;
 
     for (size_t x = 0; x < p->columns; ++x) {
-        uint64_t v = sample(p, row[0], x * step);
+        struct pixel is = {(size_t)p->colours, {0}};
 
-        for (size_t c = 1; c < (size_t)p->colours; ++c)
-            if (!o->array->colours && sample(p, row[c], x * step + c * next) != v) return colours(o);
-        if (p->alpha &&
-            sample(p, row[p->colours], x * step + (size_t)p->colours * next) != UINT64_MAX >> (64 - p->bits))
+        for (size_t c = 0; c < is.count; ++c) is.value[c] = sample(p, row[c], x * step + c * next);
+        if (p->alpha && sample(p, row[is.count], x * step + is.count * next) != UINT64_MAX >> (64 - p->bits))
             return mf_fail(MF_INPUT, "'%s' has transparent pixels; save it as plain grey", o->array->path);
-        if (p->light == PHOTOMETRIC_PALETTE) MF_TRY(look_up(o, &v));
-        if (p->light == PHOTOMETRIC_MINISWHITE) MF_TRY(turn_over(o, &v));
-        put(o->out, o->array->size, x, v);
+        if (p->light == PHOTOMETRIC_PALETTE) is = look_up(p, is.value[0]);
+        if (p->light == PHOTOMETRIC_MINISWHITE) MF_TRY(turn_over(o, &is.value[0]));
+        MF_TRY(put_pixel(o, x, &is));
     }
     return MF_OK;
 }
 
 static int send_row(const struct outlet *o, const uint8_t *const row[4])
 {
-    const size_t size = o->array->size, n = o->page->columns;
-    const int plain = o->page->samples == 1 && o->page->light == PHOTOMETRIC_MINISBLACK && o->page->bits >= 8;
+    const size_t size = o->array->size, each = mf_image_values(o->array), n = o->page->columns * each;
+    const int plain =
+        o->page->samples == 1 && o->page->light == PHOTOMETRIC_MINISBLACK && o->page->bits >= 8 && each == 1;
 
-    if (!plain) MF_TRY(grey_row(o, row));
+    if (!plain) MF_TRY(take_row(o, row));
     return fwrite(plain ? row[0] : o->out, size, n, o->to) == n ? MF_OK : MF_INPUT;
 }
 
@@ -240,6 +256,9 @@ static int send_bands(TIFF *tiff, const struct outlet *o)
     return rc;
 }
 
+/* Axes of places. */
+static int axes_of(const struct mf_array *a) { return a->channels ? a->ndim - 1 : a->ndim; }
+
 static int send_page(TIFF *tiff, const struct mf_array *a, size_t first, size_t count, FILE *to)
 {
     struct mf_tiff_page p;
@@ -250,9 +269,9 @@ static int send_page(TIFF *tiff, const struct mf_array *a, size_t first, size_t 
     mf_tiff_decoding(0);
     MF_TRY(mf_tiff_page_read(tiff, a->path, &p));
     MF_TRY(mf_tiff_page_type(&p, &now));
-    if (p.rows != a->shape[a->ndim - 2] || p.columns != a->shape[a->ndim - 1] || now.size != a->size)
+    if (p.rows != a->shape[axes_of(a) - 2] || p.columns != a->shape[axes_of(a) - 1] || now.size != a->size)
         return mf_fail(MF_INPUT, "'%s' changed while it was read", a->path);
-    o.out = malloc((size_t)p.columns * a->size);
+    o.out = malloc((size_t)p.columns * mf_image_values(a) * a->size);
     if (!o.out) return mf_fail(MF_MEMORY, "no memory to read '%s'", a->path);
     mf_tiff_decoding(1);
     rc = send_bands(tiff, &o);
@@ -264,12 +283,13 @@ static int send_page(TIFF *tiff, const struct mf_array *a, size_t first, size_t 
 /* Planes [first, first + count) of a stack, or these rows of the only one. */
 static int send_pages(TIFF *tiff, const struct mf_array *a, size_t first, size_t count, FILE *to)
 {
-    const size_t begin = a->ndim == 2 ? 0 : first, end = a->ndim == 2 ? 1 : first + count;
+    const int single = axes_of(a) == 2;
+    const size_t begin = single ? 0 : first, end = single ? 1 : first + count;
 
     for (size_t z = 0; z < end;) {
         if (!mf_tiff_is_reduced(tiff)) {
             if (z >= begin)
-                MF_TRY(a->ndim == 2 ? send_page(tiff, a, first, count, to) : send_page(tiff, a, 0, a->shape[1], to));
+                MF_TRY(single ? send_page(tiff, a, first, count, to) : send_page(tiff, a, 0, a->shape[1], to));
             ++z;
         }
         if (z < end && !TIFFReadDirectory(tiff)) return mf_tiff_damaged(a->path);

@@ -289,7 +289,7 @@ static int draw_png(const char *temporary, const char *path, const struct mf_mic
 
     if (!grey) return mf_fail(MF_MEMORY, "no memory to write '%s'", path);
     for (size_t i = 0; i < n; ++i) grey[i] = (uint8_t)grey_of(m, m->phase[i]);
-    rc = mf_png_write(temporary, path, m->slab.dims[1], m->slab.dims[2], grey);
+    rc = mf_png_write(temporary, path, m->slab.dims[1], m->slab.dims[2], 1, grey);
     free(grey);
     return rc;
 }

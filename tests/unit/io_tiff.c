@@ -3,6 +3,7 @@
 #include "tests/check.h"
 
 #include "io/array.h"
+#include "io/image.h"
 #include "io/tiff_shape.h"
 #include "src/base/err.h"
 #include "tests/unit/tiff_case.h"
@@ -178,6 +179,27 @@ static void codecs(void)
     CHECK(done > 10);
 }
 
+/* A pixel has three colours, or one grey three times. */
+static void kept(const char *what, struct tiff_case *c)
+{
+    size_t bad = 0;
+
+    CHECK(tiff_write(file, c));
+    free(values);
+    values = NULL;
+    CHECK(mf_array_open(file, NULL, &array) == MF_OK && mf_image_keep_colours(&array) == MF_OK);
+    CHECK(mf_array_load(&array, 1 << 20, &values) == MF_OK && array.ndim == 3 && array.shape[2] == 3);
+    for (size_t i = 0; values && i < 3 * PIXELS; ++i) {
+        const size_t y = i / 3 / TIFF_COLUMNS, x = i / 3 % TIFF_COLUMNS, k = i % 3;
+        const unsigned grey = tiff_grey(0, y, x) + (c->coloured && k == 1 && y == 31 && x == 21);
+        const uint64_t v = tiff_bits(c, grey);
+
+        bad += values[i] != (c->light == PHOTOMETRIC_PALETTE ? c->map[k][v] >> (array.size == 1 ? 8 : 0) : (double)v);
+    }
+    if (bad) fprintf(stderr, "%s: %zu values wrong\n", what, bad);
+    CHECK(bad == 0 && !(array.said & MF_SAID_GREY));
+}
+
 static void colours(void)
 {
     static uint16_t twice[256], high[256], deep[256], other[256];
@@ -202,6 +224,14 @@ static void colours(void)
     c.map[1] = other;
     CHECK(tiff_write(file, &c));
     refused("colours", "palette of colours");
+    c.pages = 1;
+    kept("palette of 16 bits", &c);
+    for (int k = 0; k < 3; ++k) c.map[k] = k == 1 ? twice : high;
+    kept("palette of 8 bits", &c);
+    kept("grey", &(struct tiff_case){.light = PHOTOMETRIC_MINISBLACK});
+    CHECK(mf_array_open(file, NULL, &array) == MF_OK);
+    array.ndim = 3;
+    CHECK(mf_image_keep_colours(&array) == MF_INPUT && strstr(mf_err_text(), "colours are kept of one"));
     for (int k = 0; k < 16; ++k) {
         struct tiff_case rgb = {.light = PHOTOMETRIC_RGB, .samples = 3, .bits = k & 4 ? 16 : 8};
 
@@ -216,6 +246,7 @@ static void colours(void)
         rgb.coloured = 1;
         CHECK(tiff_write(file, &rgb));
         refused("a coloured pixel", "colour image");
+        kept("red, green, blue", &rgb);
         rgb.coloured = 0;
         if (rgb.alpha) rgb.alpha = 2;
         if (rgb.alpha && tiff_write(file, &rgb)) refused("a transparent pixel", "transparent");

@@ -1,24 +1,31 @@
 /* data export: a dataset becomes an array, or pictures, with a table beside them that data import reads. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/image.h"
 #include "io/npy.h"
 #include "io/rows.h"
 #include "io/table.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/files/data.h"
+#include "src/cmd/files/pictures.h"
 
 struct data_export {
     struct mf_common common;
     const char *split;
+    struct mf_reals range;
 };
 
 static const struct mf_opt rows[] = {
-    MF_CHOICE(data_export, "split", split, "all", "all|train|validation|test", "which samples"), MF_OPT_END};
+    MF_CHOICE(data_export, "split", split, "all", "all|train|validation|test", "which samples"),
+    MF_OPT(data_export, "range", range, MF_REALS, NULL,
+           "of pictures: LOW HIGH: values that become black and white (bytes and phases: as they are; reals: the "
+           "least and the largest)"),
+    MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
 /* Part to export. */
@@ -31,6 +38,8 @@ struct out {
     struct mf_span own;
     const char *path; /* of the array, or the folder */
     int pictures;
+    struct mf_levels levels;
+    uint8_t *room; /* a picture */
     size_t header; /* bytes of the array's */
     char text[MF_NPY_HEADER];
 };
@@ -41,6 +50,11 @@ static int check(const struct mf_session *session, void *options)
 
     MF_TRY(mf_data_one(session, "data export"));
     if (!o->common.output) return mf_fail(MF_USAGE, "no output; try: --output x.npy, or --output FOLDER/ for pictures");
+    if (o->range.count && (o->range.count != 2 || !(o->range.at[0] < o->range.at[1]) || !isfinite(o->range.at[0]) ||
+                           !isfinite(o->range.at[1])))
+        return mf_fail(MF_USAGE, "--range takes two values, LOW HIGH, and the first is the smaller one");
+    if (o->range.count && mf_ends_with(o->common.output, ".npy"))
+        return mf_fail(MF_USAGE, "--range is for pictures, and an array keeps values as they are; leave it out");
     return MF_OK;
 }
 
@@ -91,13 +105,37 @@ static int write_array(struct out *o)
 
 /* ---- pictures ---- */
 
-static int check_pictures(const struct mf_dataset *s)
+/* Range of all values. Collective. */
+static int find_range(struct out *o)
 {
-    if (s->ndim == 2 && !s->is_float && s->dims[3] == 1) return MF_OK;
-    return mf_fail(MF_USAGE, "'%s' has samples that are no grey pictures of 8 bits; try: --output x.npy", s->path);
+    double least = INFINITY, most[2] = {-INFINITY}; /* of values, and of their negatives */
+    int rc = MF_OK;
+
+    for (size_t k = o->own.first; rc == MF_OK && k < o->own.first + o->own.count; ++k) {
+        struct mf_batch batch;
+
+        rc = take(o, k, &batch);
+        if (rc == MF_OK) mf_pictures_range(o->set, batch.x, &least, &most[0]);
+        mf_reader_give(o->reader, &batch);
+    }
+    most[1] = -least;
+    MF_TRY(mf_agree(o->session->comm, rc));
+    mf_comm_max(o->session->comm, 2, most);
+    o->levels = (struct mf_levels){.low = -most[1], .high = most[0] > -most[1] ? most[0] : 1 - most[1]};
+    mf_info("values from %g to %g become black to white; --range chooses others", o->levels.low, o->levels.high);
+    return MF_OK;
 }
 
-/* Phases as they are, so that import finds them again. Local. */
+/* Bytes are levels already; phases are as they are, so that import finds them again. Collective. */
+static int find_levels(struct out *o, const struct mf_reals *range)
+{
+    o->levels = (struct mf_levels){.same = !o->set->is_float};
+    if (range->count == 0) return o->levels.same ? MF_OK : find_range(o);
+    o->levels = (struct mf_levels){.low = range->at[0], .high = range->at[1]};
+    return MF_OK;
+}
+
+/* Local. */
 static int write_pictures(struct out *o)
 {
     int rc = MF_OK;
@@ -107,7 +145,7 @@ static int write_pictures(struct out *o)
         struct mf_batch batch;
 
         rc = take(o, k, &batch);
-        if (rc == MF_OK) rc = mf_png_write(path, path, o->set->dims[1], o->set->dims[2], batch.x);
+        if (rc == MF_OK) rc = mf_pictures_write(o->set, &o->levels, batch.x, o->room, path);
         mf_reader_give(o->reader, &batch);
         free(path);
     }
@@ -173,7 +211,7 @@ static void choose(struct out *o, const char *split)
 }
 
 /* Collective. */
-static int export(struct out *o)
+static int export(struct out *o, const struct mf_reals *range)
 {
     const struct mf_comm *comm = o->session->comm;
     const struct mf_reader_wish reading = {.ahead = 1, .batch = 1, .raw = 1};
@@ -183,7 +221,9 @@ static int export(struct out *o)
         MF_TRY(write_array(o));
         return write_table(o);
     }
-    MF_TRY(mf_agree(comm, check_pictures(o->set)));
+    MF_TRY(mf_agree(comm, mf_pictures_fit(o->set)));
+    MF_TRY(find_levels(o, range));
+    o->room = MF_MUST(malloc(o->set->bytes), "a picture");
     MF_TRY(mf_agree(comm, comm->rank == 0 ? mf_output_folder(o->path, "another --output") : MF_OK));
     MF_TRY(mf_agree(comm, write_pictures(o)));
     return write_table(o);
@@ -203,11 +243,12 @@ static int run(struct mf_session *session, void *options)
     o.set = set;
     choose(&o, e->split);
     rc = o.count ? MF_OK : mf_fail(MF_INPUT, "'%s' has no sample in its %s split", set->path, e->split);
-    if (rc == MF_OK && !e->common.dry_run) rc = export(&o);
+    if (rc == MF_OK && !e->common.dry_run) rc = export(&o, &e->range);
     if (rc == MF_OK && session->comm->rank == 0) rc = mf_data_counted(session, o.path, o.count);
     rc = mf_agree(session->comm, rc);
     mf_reader_close(o.reader);
     mf_dataset_close(set);
+    free(o.room);
     free(o.id);
     return rc;
 }
@@ -217,12 +258,14 @@ const struct mf_cmd mf_cmd_data_export = {
     .summary = "write a dataset as an array, or as pictures",
     .synopsis = "SET.h5 --output x.npy|FOLDER [--split train]",
     .text = "Writes the samples as one array (.npy), or as PNG in a folder, and beside them a table (.csv) of classes, "
-            "splits and properties. data import reads both again, with --classes in the same order. Pictures are "
-            "grey and of 8 bits; phases are stored as they are, so they look dark.\n"
+            "splits and properties. data import reads both again, with --classes in the same order (colours: with "
+            "--colours). Pictures have 8 bits and 1 or 3 channels. Phases are stored as they are, so they look dark; "
+            "with --range 0 1 two phases are black and white. Images of real values get one scale for all.\n"
             "\n"
             "  mesoforge data export micro.h5 --output x.npy\n"
             "  mesoforge data import x.npy --table x.csv --phases 2 --output again.h5\n"
-            "  mesoforge data export micro.h5 --split test --output pictures/\n",
+            "  mesoforge data export micro.h5 --split test --output pictures/\n"
+            "  mesoforge data export made.h5 --range 0 1 --output pictures/\n",
     .tables = tables,
     .size = sizeof(struct data_export),
     .positional_max = 1,

@@ -34,6 +34,11 @@ struct mf_channel mf_model_card_channel(const struct mf_model_card *c, size_t k)
     return c->channel ? c->channel[k] : (struct mf_channel){.deviation = 1, .least = 1};
 }
 
+int mf_model_card_bytes(const struct mf_model_card *c)
+{
+    return !c->phases && (c->foreign || (c->type && strcmp(c->type, "uint8") == 0));
+}
+
 /* One number of each channel. */
 static void put_channels(const struct mf_model_card *c, const char *key, size_t at, struct mf_json *input)
 {

@@ -48,6 +48,9 @@ struct mf_json *mf_model_card_json(const struct mf_model_card *card);
 /** Channel @p k of images. Where nothing is known its mean is 0, its deviation 1, and `least` is above `most`. */
 struct mf_channel mf_model_card_channel(const struct mf_model_card *card, size_t k);
 
+/** Are its samples images of bytes? Then those that it makes are, too. */
+int mf_model_card_bytes(const struct mf_model_card *card);
+
 /** Refuses with MF_INPUT a dataset whose samples the model cannot read. Otherwise the set takes the model's mean and
  * deviation of images. */
 int mf_model_card_reads(const struct mf_model_card *card, struct mf_dataset *set);

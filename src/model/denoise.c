@@ -254,9 +254,20 @@ void mf_denoise_phases(int phases, size_t voxels, const float *x, uint8_t *to)
     for (size_t i = 0; i < voxels; ++i) to[i] = phases == 2 ? x[i] > 0 : largest(phases, x + i * (size_t)phases);
 }
 
+static double value_of(size_t channel, const double *mean, const double *deviation, float x)
+{
+    return (double)x / MF_NOISE_DATA * deviation[channel] + mean[channel];
+}
+
 void mf_denoise_values(size_t voxels, size_t channels, const double *mean, const double *deviation, const float *x,
                        float *to)
 {
+    for (size_t i = 0; i < voxels * channels; ++i) to[i] = (float)value_of(i % channels, mean, deviation, x[i]);
+}
+
+void mf_denoise_bytes(size_t voxels, size_t channels, const double *mean, const double *deviation, const float *x,
+                      uint8_t *to)
+{
     for (size_t i = 0; i < voxels * channels; ++i)
-        to[i] = (float)((double)x[i] / MF_NOISE_DATA * deviation[i % channels] + mean[i % channels]);
+        to[i] = (uint8_t)fmin(255, fmax(0, rint(value_of(i % channels, mean, deviation, x[i]))));
 }

@@ -81,4 +81,8 @@ void mf_denoise_phases(int phases, size_t voxels, const float *x, uint8_t *to);
 void mf_denoise_values(size_t voxels, size_t channels, const double *mean, const double *deviation, const float *x,
                        float *to);
 
+/** The same as bytes: the nearest whole numbers, cut to 0 to 255. */
+void mf_denoise_bytes(size_t voxels, size_t channels, const double *mean, const double *deviation, const float *x,
+                      uint8_t *to);
+
 #endif

@@ -203,6 +203,8 @@ int mf_generator_make(struct mf_generator *g, const struct mf_generator_wish *wi
         mf_denoise_phases(g->card->phases, g->pass * g->voxels, made, x);
     else if (g->card->foreign)
         mf_foreign_bytes(g->pass * count_of(g), made, x);
+    else if (mf_model_card_bytes(g->card))
+        mf_denoise_bytes(g->pass * g->voxels, g->channels, g->mean, g->deviation, made, x);
     else
         mf_denoise_values(g->pass * g->voxels, g->channels, g->mean, g->deviation, made, x);
     return MF_OK;

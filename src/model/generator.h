@@ -52,7 +52,7 @@ void mf_generator_condition(const struct mf_generator *generator, const struct m
 void mf_generator_mask(struct mf_generator *generator, size_t k, size_t row, const float *values);
 
 /** Makes all samples of a pass. Phases have one byte, @p x [pass][voxels]. Values are float, [pass][voxels][channels],
- * or bytes if the card is foreign. Their conditions are @p label [pass] and @p value [pass][columns]. Refuses with
+ * or bytes: mf_model_card_bytes(). Their conditions are @p label [pass] and @p value [pass][columns]. Refuses with
  * MF_NUMERIC. */
 int mf_generator_make(struct mf_generator *generator, const struct mf_generator_wish *wish, uint64_t number, void *x,
                       int32_t *label, float *value);

@@ -38,7 +38,7 @@ struct mf_dataset_wish mf_generate_wish(const struct generate_job *job)
     return (struct mf_dataset_wish){.samples = (size_t)job->o->samples,
                                     .ndim = c->dims[0] > 1 ? 3 : 2,
                                     .dims = {c->dims[0], c->dims[1], c->dims[2], c->phases ? 1 : c->dims[3]},
-                                    .is_float = !c->phases && !c->foreign,
+                                    .is_float = !c->phases && !mf_model_card_bytes(c),
                                     .phases = c->phases,
                                     .classes = c->denoise->classes,
                                     .class_name = job->class_name,
@@ -127,7 +127,7 @@ int mf_generate_take(struct generate_job *job)
     const struct mf_model_card *c = job->card;
     const size_t voxels = c->dims[0] * c->dims[1] * c->dims[2];
 
-    job->bytes = c->phases ? voxels : voxels * c->dims[3] * (c->foreign ? 1 : sizeof(float));
+    job->bytes = c->phases ? voxels : voxels * c->dims[3] * (mf_model_card_bytes(c) ? 1 : sizeof(float));
     job->x = MF_MUST(calloc(job->pass, job->bytes), "samples of a pass");
     job->label = MF_MUST(calloc(job->pass, sizeof *job->label), "samples of a pass");
     job->value = MF_MUST(calloc(job->pass * c->denoise->columns + 1, sizeof *job->value), "samples of a pass");

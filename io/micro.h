@@ -51,6 +51,7 @@ struct mf_micro_read {
     const char *dataset;   /* NULL, or which array of an HDF5 file */
     const struct mf_crop *crop; /* NULL, or the part of an image that is read, and of its mask (io/crop.h) */
     int crop_bar;               /* read what is beside the data bar of an image, which must have one (io/bar.h) */
+    const char *remedy;         /* NULL, or what to do about an image of colours (struct mf_array) */
     const char *command;        /* NULL, or the user's command, to which a hint adds --threshold and --crop-bar */
 };
 

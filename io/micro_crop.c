@@ -110,13 +110,15 @@ void mf_reading_hint(const struct mf_reading *r, int needs_bar, char text[MF_HIN
 
 int mf_reading_colours(const struct mf_reading *r, int rc)
 {
-    char why[MF_ERR_TEXT], hint[MF_HINT_TEXT] = "";
+    char all[MF_ERR_TEXT], why[MF_ERR_TEXT], hint[MF_HINT_TEXT] = "";
     struct seen bar;
 
     if (rc != MF_INPUT || !r->read->command || !(r->array.said & (MF_SAID_GREY | MF_SAID_PALETTE))) return rc;
+    snprintf(all, sizeof all, "%s", mf_err_text());
     mf_err_take(why, sizeof why);
     bar = see_bar(r, NULL);
-    if (*bar.text) hint_text(r, &bar, "if the bar alone has colours, ", hint);
+    if (!*bar.text) return mf_fail(rc, "%.1000s", all);
+    hint_text(r, &bar, "if the bar alone has colours, ", hint);
     return mf_fail(rc, "%.380s%s", why, hint);
 }
 

@@ -496,6 +496,7 @@ static int open_array(struct mf_reading *r, const char *given, const char *file,
     if (array && r->read->dataset)
         return mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
     MF_TRY(mf_array_open(file, array ? array : r->read->dataset, &r->array));
+    r->array.remedy = r->read->remedy;
     mf_array_squeeze(&r->array);
     return MF_OK;
 }

@@ -1,12 +1,15 @@
 /* See names.h. */
 #include "io/names.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "io/array.h"
+#include "src/base/err.h"
 #include "src/base/text.h"
 
 /* "run" of ".", "../run/" and "run/x/.." alike; NULL: not a folder. A folder's name has no ending. */
@@ -32,6 +35,41 @@ char *mf_stem(const char *path)
     stem = strndup(name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
     free(file);
     return stem;
+}
+
+int mf_name_is_picture(const char *name)
+{
+    const char *end = strrchr(name, '.');
+
+    return end && (strcasecmp(end, ".png") == 0 || strcasecmp(end, ".tif") == 0 || strcasecmp(end, ".tiff") == 0);
+}
+
+static int is_picture(const struct dirent *one) { return one->d_name[0] != '.' && mf_name_is_picture(one->d_name); }
+
+static int is_image(const struct dirent *one)
+{
+    return is_picture(one) || (one->d_name[0] != '.' && mf_ends_with(one->d_name, ".npy"));
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+
+int mf_names_in(const char *folder, int arrays, size_t *count, char ***name)
+{
+    struct dirent **found = NULL;
+    const int n = scandir(folder, &found, arrays ? is_image : is_picture, by_bytes);
+
+    if (n <= 0) {
+        free(found);
+        return mf_fail(MF_INPUT, "the folder '%s' holds no %sPNG or TIFF", folder, arrays ? ".npy, " : "");
+    }
+    *count = (size_t)n;
+    *name = MF_MUST(calloc(*count, sizeof **name), "names of files");
+    for (size_t i = 0; i < *count; ++i) {
+        (*name)[i] = mf_format("%s", found[i]->d_name);
+        free(found[i]);
+    }
+    free(found);
+    return MF_OK;
 }
 
 char *mf_name_number(const char *path, const char *mark, uint64_t number)

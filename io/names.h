@@ -2,11 +2,19 @@
 #ifndef MF_IO_NAMES_H
 #define MF_IO_NAMES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** File name without folder and ending, and without the :ARRAY of an input; of a folder its own name. NULL without
  * memory; the caller frees. */
 char *mf_stem(const char *path);
+
+/** Does the name end as that of a PNG or TIFF? */
+int mf_name_is_picture(const char *name);
+
+/** Lists the pictures in a folder, in the order of their names' bytes. With @p arrays it lists .npy, too. *name [count]
+ * is on the heap, and so is each name. MF_INPUT: there is none. Local. */
+int mf_names_in(const char *folder, int arrays, size_t *count, char ***name);
 
 /** @p path with "_", @p mark ("seed", "") and @p number before its ending. NULL without memory; the caller frees. */
 char *mf_name_number(const char *path, const char *mark, uint64_t number);

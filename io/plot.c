@@ -43,7 +43,7 @@ static void value_range(const struct mf_panel *p, double range[2])
     if (range[0] != 0 || range[1] != 0) return;
     range[0] = HUGE_VAL;
     range[1] = -HUGE_VAL;
-    for (size_t i = 0; i < p->rows * p->columns; ++i) {
+    for (size_t i = 0; i < p->rows * p->columns * (p->channels == 3 ? 3 : 1); ++i) {
         if (!isfinite(p->image[i])) continue;
         range[0] = fmin(range[0], p->image[i]);
         range[1] = fmax(range[1], p->image[i]);
@@ -52,9 +52,24 @@ static void value_range(const struct mf_panel *p, double range[2])
     if (range[1] - range[0] < 1e-12 * (fabs(range[0]) + 1e-300)) around(range);
 }
 
+/* Red, green and blue, or white where one of them is not finite. */
+static uint32_t mixed_at(const double *value, const double range[2])
+{
+    uint32_t colour = 0;
+
+    for (int c = 0; c < 3; ++c) {
+        const double share = (value[c] - range[0]) / (range[1] - range[0]);
+
+        if (!isfinite(value[c])) return 0xffffff;
+        colour = colour << 8 | (uint32_t)rint(255 * fmin(1, fmax(0, share)));
+    }
+    return colour;
+}
+
 static uint32_t colour_at(const struct mf_panel *p, size_t i, const double range[2])
 {
     if (p->kind == MF_PANEL_PHASES) return mf_plot_phase(p->colours, p->phases[i], p->phase_count);
+    if (p->channels == 3) return mixed_at(p->image + 3 * i, range);
     if (!isfinite(p->image[i])) return p->names ? 0xdcdcdc : 0xffffff;
     return mf_plot_map(p->colours, (p->image[i] - range[0]) / (range[1] - range[0]));
 }
@@ -172,7 +187,7 @@ static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct 
         out[0] = mf_course_draw(page, box, p, &x);
     else
         out[0] = mf_axes_draw(page, box, &x, &y, 0);
-    if (p->kind == MF_PANEL_IMAGE) draw_bar(page, box, p->colours, range);
+    if (p->kind == MF_PANEL_IMAGE && p->channels != 3) draw_bar(page, box, p->colours, range);
     if (p->kind == MF_PANEL_PHASES && p->phase_names) draw_phase_names(page, box, p);
     return box;
 }

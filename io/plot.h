@@ -56,6 +56,7 @@ struct mf_panel {
     const char *title, *xlabel, *ylabel;
     size_t rows, columns;  /* images */
     const double *image;   /* MF_PANEL_IMAGE: values, with a colour bar */
+    int channels;          /* of it: 3: [rows][columns][3] of red, green, blue, from black to white; no colour bar */
     double range[2];       /* of the colour bar; both 0: that of the values */
     const uint8_t *phases; /* MF_PANEL_PHASES: labels, one colour each */
     int phase_count;

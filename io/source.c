@@ -10,6 +10,7 @@
 
 #include "io/bar.h"
 #include "io/dataset_priv.h"
+#include "io/image.h"
 #include "io/same_file.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -58,6 +59,13 @@ static int crop(struct mf_source *s)
     return mf_array_crop(&s->array, &beside);
 }
 
+/* Keeps colours, or says how to. */
+static int settle_colours(const struct mf_source *s, struct mf_array *picture)
+{
+    if (!s->wish->phases) picture->remedy = "try: --colours, or convert it to grey";
+    return s->wish->colours ? mf_image_keep_colours(picture) : MF_OK;
+}
+
 static int open_array(struct mf_source *s)
 {
     s->form = ARRAY;
@@ -65,10 +73,12 @@ static int open_array(struct mf_source *s)
     MF_TRY(mf_array_may_sample(s->wish->path));
     MF_TRY(mf_array_open(s->wish->path, NULL, &s->array));
     MF_TRY(crop(s));
-    s->is_float = s->array.format == MF_NPY ? s->array.kind == 'f' : s->array.size > 1;
+    MF_TRY(settle_colours(s, &s->array));
+    s->is_float = s->array.kind == 'f' || (s->array.format != MF_NPY && s->array.size > 1 && !s->wish->phases);
     if (s->array.ndim == 2) return set_axes(s, 3, (size_t[3]){1, s->array.shape[0], s->array.shape[1]});
+    if (s->array.channels) return set_axes(s, 4, (size_t[4]){1, s->array.shape[0], s->array.shape[1], 3});
     if (s->array.format == MF_NPY) return set_axes(s, s->array.ndim, s->array.shape);
-    return mf_fail(MF_INPUT, "'%s' is no single picture; put it into a folder, which --table names", s->wish->path);
+    return mf_fail(MF_INPUT, "'%s' is no single picture; put it into a folder, and give that", s->wish->path);
 }
 
 static char *picture_path(const struct mf_source *s, size_t id)
@@ -81,7 +91,21 @@ static int open_picture(struct mf_source *s, size_t id, struct mf_array *picture
 {
     free(s->path);
     s->path = picture_path(s, id);
-    return mf_array_open(s->path, NULL, picture);
+    MF_TRY(mf_array_open(s->path, NULL, picture));
+    return settle_colours(s, picture);
+}
+
+/* Its extents {nz, ny, nx, channels}. Returns its axes, 2 or 3; 0: it is no picture. */
+static int picture_axes(const struct mf_array *p, size_t dims[4])
+{
+    const int axes = p->channels ? p->ndim - 1 : p->ndim;
+
+    if (axes != 2 && axes != 3) return 0;
+    dims[0] = axes == 3 ? p->shape[0] : 1;
+    dims[1] = p->shape[axes - 2];
+    dims[2] = p->shape[axes - 1];
+    dims[3] = mf_image_values(p);
+    return axes;
 }
 
 static int open_pictures(struct mf_source *s)
@@ -89,17 +113,13 @@ static int open_pictures(struct mf_source *s)
     struct mf_array first;
 
     s->form = PICTURES;
-    s->samples = s->table.rows;
+    if (s->wish->table) s->samples = s->table.rows;
     MF_TRY(open_picture(s, 0, &first));
-    if (first.ndim != 2 && first.ndim != 3) return mf_fail(MF_INPUT, "'%s' is no picture", s->path);
+    s->ndim = picture_axes(&first, s->dims);
+    if (!s->ndim) return mf_fail(MF_INPUT, "'%s' is no picture", s->path);
     s->kind = first.kind;
     s->bits = first.bits;
-    s->is_float = first.size > 1;
-    s->ndim = first.ndim;
-    s->dims[0] = first.ndim == 3 ? first.shape[0] : 1;
-    s->dims[1] = first.shape[first.ndim - 2];
-    s->dims[2] = first.shape[first.ndim - 1];
-    s->dims[3] = 1;
+    s->is_float = first.size > 1 && !(s->wish->phases && first.kind != 'f');
     return MF_OK;
 }
 
@@ -129,15 +149,29 @@ static int take_real(const struct taking *t, double real, float *to)
     return refuse(t, why);
 }
 
+/* The phase that a value is; -1: none. */
+static int phase_of(const struct mf_source_wish *w, int64_t whole)
+{
+    for (size_t k = 0; k < w->values; ++k)
+        if (w->value[k] == whole) return (int)k;
+    return w->values || whole < 0 || whole >= w->phases ? -1 : (int)whole;
+}
+
 static int take_whole(const struct taking *t, int64_t whole, uint8_t *to)
 {
-    const int phases = t->source->wish->phases;
+    const struct mf_source_wish *w = t->source->wish;
+    const int value = w->phases ? phase_of(w, whole) : whole < 0 || whole > 255 ? -1 : (int)whole;
     char why[MF_ERR_TEXT / 4];
 
-    *to = (uint8_t)whole;
-    if (whole >= 0 && whole <= (phases ? phases - 1 : 255)) return MF_OK;
-    if (phases)
-        snprintf(why, sizeof why, "holds %lld, which is none of the phases 0 to %d", (long long)whole, phases - 1);
+    *to = (uint8_t)value;
+    if (value >= 0) return MF_OK;
+    if (w->values)
+        snprintf(why, sizeof why, "holds %lld, which --labels does not name", (long long)whole);
+    else if (w->phases == 2 && whole > 1)
+        snprintf(why, sizeof why, "holds %lld, which is none of the phases 0 to 1; try: --labels 0,%lld",
+                 (long long)whole, (long long)whole);
+    else if (w->phases)
+        snprintf(why, sizeof why, "holds %lld, which is none of the phases 0 to %d", (long long)whole, w->phases - 1);
     else
         snprintf(why, sizeof why, "holds %lld; whole numbers must be 0 to 255, or use float32", (long long)whole);
     return refuse(t, why);
@@ -212,15 +246,22 @@ static int read_picture(struct mf_source *s, size_t id, void *to)
 {
     struct mf_array p;
     struct taking t = {s, &p, id, to, {0}};
-    size_t values = 1;
+    size_t dims[4];
 
     MF_TRY(open_picture(s, id, &p));
-    for (int a = 0; a < p.ndim; ++a) values *= p.shape[a];
-    if (p.ndim != s->ndim || values != s->values || p.shape[p.ndim - 1] != s->dims[2] ||
-        p.shape[p.ndim - 2] != s->dims[1])
+    if (picture_axes(&p, dims) != s->ndim || memcmp(dims, s->dims, sizeof dims) != 0)
         return mf_fail(MF_INPUT, "'%s' has other extents than the first picture, '%s'", s->path, s->file[0]);
     MF_TRY(check_type(s, &p));
     return take_picture(&p, &t);
+}
+
+static int read_idx(struct mf_source *s, const struct taking *t)
+{
+    uint8_t *x = t->to;
+
+    MF_TRY(mf_idx_read(&s->idx, t->id, x));
+    for (size_t i = 0; s->wish->phases && i < s->values; ++i) MF_TRY(take_whole(t, x[i], &x[i]));
+    return MF_OK;
 }
 
 int mf_source_sample(void *source, size_t id, struct mf_sample *sample)
@@ -230,9 +271,10 @@ int mf_source_sample(void *source, size_t id, struct mf_sample *sample)
 
     if (s->label) sample->label = s->label[id];
     if (s->reals) memcpy(sample->real, s->real + id * s->reals, s->reals * sizeof *s->real);
-    if (s->form == IDX) return mf_idx_read(&s->idx, id, sample->x);
+    if (s->form == IDX) return read_idx(s, &t);
     if (s->form == PICTURES) return read_picture(s, id, sample->x);
-    return s->array.ndim == 2 ? take_picture(&s->array, &t) : mf_array_visit(&s->array, id, 1, take, &t);
+    if (s->array.ndim == 2 || s->array.channels) return take_picture(&s->array, &t);
+    return mf_array_visit(&s->array, id, 1, take, &t);
 }
 
 /* ---- all of it ---- */
@@ -242,9 +284,7 @@ static int open_samples(struct mf_source *s)
     struct stat is;
 
     if (stat(s->wish->path, &is) == 0 && S_ISDIR(is.st_mode)) {
-        if (!s->wish->table)
-            return mf_fail(MF_USAGE, "'%s' is a folder: --table FILE.csv must name its pictures", s->wish->path);
-        MF_TRY(mf_source_files(s));
+        MF_TRY(s->wish->table ? mf_source_files(s) : mf_source_listed(s));
         return open_pictures(s);
     }
     return mf_idx_is(s->wish->path) ? open_idx(s) : open_array(s);
@@ -298,6 +338,8 @@ void mf_source_close(struct mf_source *s)
     free(s->real);
     free(s->split);
     free(s->file);
+    for (size_t i = 0; s->listed && i < s->samples; ++i) free(s->listed[i]);
+    free(s->listed);
     free(s->path);
     free(s);
 }

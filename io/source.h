@@ -1,7 +1,6 @@
-/* Samples of other programs, from which datasets are made. A source is a .npy array, an IDX file, a picture, or
- * pictures that a table names.
- * Rule: everything but the samples is read and checked when it is opened. Functions are local unless they say
- * otherwise. */
+/* Samples of other programs, from which datasets are made. A source is a .npy array, an IDX file, a picture, or a
+ * folder of pictures. A table may name these. Rule: everything but the samples is read and checked when it is opened.
+ * Functions are local unless they say otherwise. */
 #ifndef MF_IO_SOURCE_H
 #define MF_IO_SOURCE_H
 
@@ -9,7 +8,7 @@
 
 /** Input of the user. NULL or 0: nothing. */
 struct mf_source_wish {
-    const char *path;   /* .npy (sample, [z,] y, x[, channel]), IDX, or a folder of pictures */
+    const char *path;   /* .npy (sample, [z,] y, x[, channel]), IDX, a picture, or a folder of pictures */
     const char *labels; /* .npy or IDX of whole numbers */
     /* .csv that begins with a line of names. Columns: file, the pictures of a folder; label, numbers or names of
      * classes; split: train, validation, test or none. The column id, and those without a name, are left out. Any other
@@ -17,8 +16,11 @@ struct mf_source_wish {
     const char *table;
     size_t classes; /* names of classes 0, 1, ... 0: see io/labels.h */
     const char *const *class_name;
-    int phases;      /* values are phases 0 .. phases-1 */
-    size_t unknowns; /* labels that stand for samples of no class */
+    int phases;        /* values are phases 0 .. phases-1, */
+    size_t values;     /* or value[k] is phase k: phases >= values, the rest does not occur */
+    const long *value; /* [values] */
+    int colours;       /* pictures have three channels: red, green, blue */
+    size_t unknowns;   /* labels that stand for samples of no class */
     const char *const *unknown;
     size_t columns; /* the only properties of the table; 0: all that are not ignored */
     const char *const *column;
@@ -41,7 +43,8 @@ int mf_source_same(const struct mf_comm *comm, const struct mf_source *source);
 /** Sets what a dataset of it holds: extents, type, names, labels, splits. They belong to the source. */
 void mf_source_describe(const struct mf_source *source, struct mf_dataset_wish *wish);
 
-/** Says which pictures of a folder the table names twice, and how many it does not name. */
+/** Says which pictures of a folder the table names twice, and how many it does not name. Warns of a table.csv that is
+ * not read. */
 void mf_source_doubt(const struct mf_source *source);
 
 /** Gives sample @p id of the struct mf_source @p source, for mf_dataset_write(). MF_INPUT. */

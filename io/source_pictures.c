@@ -1,12 +1,13 @@
-/* Which pictures of a folder a table names: each once, and all of them? See source.h. */
+/* The pictures of a folder. Which does a table name: each once, and all of them? See source.h. */
 #include "io/source_priv.h"
 
 #include <fts.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -60,13 +61,6 @@ static void say_twice(const struct mf_source *s, const struct picture *p, size_t
 
 /* ---- not at all ---- */
 
-static int is_picture(const char *name)
-{
-    const char *end = strrchr(name, '.');
-
-    return end && (strcasecmp(end, ".png") == 0 || strcasecmp(end, ".tif") == 0 || strcasecmp(end, ".tiff") == 0);
-}
-
 /* How many folders deep the names reach. */
 static int deepest(const struct mf_source *s)
 {
@@ -91,7 +85,7 @@ static size_t count_others(const struct mf_source *s, const struct picture *p, s
 
     for (FTSENT *at; walk && (at = fts_read(walk));) {
         if (at->fts_info == FTS_D && at->fts_level > depth) (void)fts_set(walk, at, FTS_SKIP);
-        if (at->fts_info != FTS_F || !is_picture(at->fts_name)) continue;
+        if (at->fts_info != FTS_F || !mf_name_is_picture(at->fts_name)) continue;
         others +=
             !bsearch(&(struct picture){at->fts_statp->st_dev, at->fts_statp->st_ino, 0}, p, n, sizeof *p, by_file);
     }
@@ -100,12 +94,36 @@ static size_t count_others(const struct mf_source *s, const struct picture *p, s
     return others;
 }
 
-void mf_source_doubt(const struct mf_source *s)
+int mf_source_listed(struct mf_source *s)
+{
+    const char *folder = s->wish->path;
+
+    if (mf_names_in(folder, 0, &s->samples, &s->listed) != MF_OK)
+        return mf_fail(MF_INPUT,
+                       "the folder '%s' itself holds no PNG or TIFF; a --table with a column file names those of its "
+                       "folders",
+                       folder);
+    s->file = MF_MUST(calloc(s->samples, sizeof *s->file), "pictures");
+    for (size_t i = 0; i < s->samples; ++i) s->file[i] = s->listed[i];
+    return MF_OK;
+}
+
+/* Somebody wrote classes or properties, and they are not read. */
+static void say_table(const char *folder)
+{
+    char *path = mf_format("%s%stable.csv", folder, mf_ends_with(folder, "/") ? "" : "/");
+
+    if (access(path, R_OK) == 0) mf_warn("'%s' is there and was not read; try: --table %s", path, path);
+    free(path);
+}
+
+/* Pictures that a table names. */
+static void doubt_table(const struct mf_source *s)
 {
     struct picture *all = MF_MUST(calloc(s->samples + 1, sizeof *all), "pictures");
     size_t n = 0, others;
 
-    for (size_t i = 0; s->form == PICTURES && i < s->samples; ++i) {
+    for (size_t i = 0; i < s->samples; ++i) {
         char *path = mf_format("%s/%s", s->wish->path, s->file[i]);
         struct stat is;
 
@@ -119,4 +137,13 @@ void mf_source_doubt(const struct mf_source *s)
         mf_info("'%s': %zu picture%s not in '%s' and left out", s->wish->path, others, others == 1 ? " is" : "s are",
                 s->table.path);
     free(all);
+}
+
+void mf_source_doubt(const struct mf_source *s)
+{
+    if (s->form != PICTURES) return;
+    if (s->wish->table)
+        doubt_table(s);
+    else
+        say_table(s->wish->path);
 }

@@ -29,6 +29,7 @@ struct mf_source {
     uint8_t *split;    /* [samples] or NULL */
     char *wanted;      /* [table.columns] 1: --columns names it */
     char *ignored;     /* [table.columns] 1: --ignore names it */
+    char **listed;     /* [samples] pictures of a folder without a table; heap, each too */
     const char **file; /* [samples] of pictures, borrowed */
     char *path;        /* of the picture that is read */
 };
@@ -44,6 +45,9 @@ size_t mf_source_column(const struct mf_source *s, const char *name);
 
 /** Column file of the table: names of pictures, which stay in their folder. MF_INPUT. */
 int mf_source_files(struct mf_source *s);
+
+/** The same without a table: all pictures of the folder itself, in the order of their names. MF_INPUT. */
+int mf_source_listed(struct mf_source *s);
 
 /** Properties and splits of the table. MF_INPUT. */
 int mf_source_columns(struct mf_source *s);

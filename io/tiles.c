@@ -51,29 +51,36 @@ static int load_phases(struct mf_tiles *t, const char *image, int64_t fact[FACTS
     return MF_OK;
 }
 
-static int take_grey(struct mf_tiles *t, struct mf_source *source, const char *image, int64_t fact[FACTS])
+static size_t pixel_bytes(const struct mf_tiles *t, int is_float)
+{
+    return (is_float ? sizeof(float) : 1) * (t->wish->channels ? (size_t)t->wish->channels : 1);
+}
+
+static int take_image(struct mf_tiles *t, struct mf_source *source, const char *image, int64_t fact[FACTS])
 {
     struct mf_dataset_wish is = {0};
 
     mf_source_describe(source, &is);
-    if (is.samples != 1 || is.ndim != 2 || is.dims[3] != 1) return refuse_axes(image);
+    if (is.samples != 1 || is.ndim != 2 || is.dims[3] != (size_t)t->wish->channels) return refuse_axes(image);
     fact[HEIGHT] = (int64_t)is.dims[1];
     fact[WIDTH] = (int64_t)is.dims[2];
     fact[IS_FLOAT] = is.is_float;
-    t->values = mf_arena_take(t->arena, is.dims[1] * is.dims[2] * (is.is_float ? sizeof(float) : 1), "image");
+    t->values = mf_arena_take(t->arena, is.dims[1] * is.dims[2] * pixel_bytes(t, is.is_float), "image");
     if (!t->values) return MF_MEMORY;
     return mf_source_sample(source, 0, &(struct mf_sample){.x = t->values});
 }
 
-static int load_grey(struct mf_tiles *t, const char *image, int64_t fact[FACTS])
+static int load_image(struct mf_tiles *t, const char *image, int64_t fact[FACTS])
 {
-    const struct mf_source_wish wish = {
-        .path = image, .crop = t->wish->read->crop, .crop_bar = t->wish->read->crop_bar};
+    const struct mf_source_wish wish = {.path = image,
+                                        .colours = t->wish->channels > 1,
+                                        .crop = t->wish->read->crop,
+                                        .crop_bar = t->wish->read->crop_bar};
     struct mf_source *source;
     int rc;
 
     MF_TRY(mf_source_open(&wish, &source));
-    rc = take_grey(t, source, image, fact);
+    rc = take_image(t, source, image, fact);
     mf_source_close(source);
     return rc;
 }
@@ -91,7 +98,7 @@ static int load(struct mf_tiles *t, size_t i, int64_t fact[FACTS])
     const char *image = t->wish->image[i];
 
     unload(t);
-    MF_TRY(t->wish->grey ? load_grey(t, image, fact) : load_phases(t, image, fact));
+    MF_TRY(t->wish->channels ? load_image(t, image, fact) : load_phases(t, image, fact));
     t->loaded = i;
     return MF_OK;
 }
@@ -155,7 +162,7 @@ static int divide(struct mf_tiles *t)
 {
     const size_t n = t->wish->images;
     size_t(*extent)[2] = MF_MUST(calloc(n + 1, sizeof *extent), "extents");
-    int rc = t->wish->grey ? check_types(t) : check_phases(t);
+    int rc = t->wish->channels ? check_types(t) : check_phases(t);
 
     for (size_t i = 0; i < n; ++i)
         for (int a = 0; a < 2; ++a) extent[i][a] = (size_t)t->fact[i][HEIGHT + a];
@@ -223,7 +230,8 @@ void mf_tiles_describe(const struct mf_tiles *t, struct mf_dataset_wish *wish)
 {
     wish->samples = t->first[t->wish->images];
     wish->ndim = 2;
-    wish->dims[0] = wish->dims[3] = 1;
+    wish->dims[0] = 1;
+    wish->dims[3] = t->wish->channels ? (size_t)t->wish->channels : 1;
     memcpy(wish->dims + 1, t->wish->tile, sizeof t->wish->tile);
     wish->is_float = t->is_float;
     wish->phases = t->phases;
@@ -263,7 +271,7 @@ static int load_again(struct mf_tiles *t, size_t i)
 
 int mf_tiles_take(struct mf_tiles *t, size_t id, void *x, size_t *image)
 {
-    const size_t size = t->is_float ? sizeof(float) : 1, *tile = t->wish->tile;
+    const size_t size = pixel_bytes(t, t->is_float), *tile = t->wish->tile;
     size_t pixel[2], i = 0;
 
     while (id >= t->first[i + 1]) ++i;

@@ -14,8 +14,8 @@ struct mf_tiles_wish {
     size_t tile[2];           /* {height, width} of a sample [pixels] */
     size_t stride[2];         /* between tiles along y and x [pixels] */
     double part[2];           /* shares of train and validation; the rest is the test split */
-    int grey;                 /* samples hold grey values, of which read->crop and read->crop_bar remain */
-    int phases;               /* 0: as many as the images have */
+    int channels; /* 0: samples hold phases. 1: grey values, 3: colours; of read, crop and crop_bar remain */
+    int phases;   /* 0: as many as the images have */
     const struct mf_micro_read *read;
 };
 

@@ -2,11 +2,10 @@
 those of the tile. usage: tiles.py MESOFORGE MPIEXEC"""
 import json
 import os
-import struct
 import sys
 import tempfile
-import zlib
 
+import png
 import runs
 from runs import check, finish, optional
 
@@ -183,18 +182,10 @@ def several():
     check(set(arrays("small.h5")["index/split"]) == {0, 1, 2}, "small images fill all splits")
 
 
-def png(path, values):
-    rows = b"".join(b"\0" + row.astype("u1").tobytes() for row in values)
-    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    head = struct.pack(">IIBBBBB", values.shape[1], values.shape[0], 8, 0, 0, 0, 0)
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
-
-
 def values():
     """Thresholds, labels and grey values; a part of an image."""
     grey = random.integers(0, 256, (64, 70), dtype=numpy.uint8)
-    png("grey.png", grey)
+    png.write("grey.png", grey)
     words = ("--tile", 16, "--stride", 6, "--output", "v.h5")
     for more, image in ((("--threshold", 99.5), grey > 99), (("--threshold", 99.5, "--crop", 3, 5, 60, 60), grey[3:63, 5:65] > 99), (("--grey-values",), grey), (("--grey-values", "--crop", 3, 5, 60, 60), grey[3:63, 5:65])):
         said = made("data", "import", "grey.png", *more, *words).err
@@ -205,13 +196,13 @@ def values():
     numpy.save("reals.npy", grey / 7)
     made("data", "import", "reals.npy", "--grey-values", *words, ranks=2)
     places(arrays("v.h5")["samples/x"], [(grey / 7).astype("f4")], (16, 16), (6, 6))
-    png("labels.png", blobs(64, 70) * 255)
+    png.write("labels.png", blobs(64, 70) * 255)
     made("data", "import", "labels.png", "--labels", "255,0", *words)
     check(abs(arrays("v.h5")["samples/x"].mean() - 0.5) > 0.1 and arrays("v.h5")["phases"] == 2, "labels")
 
 
 def refused():
-    png("small.png", numpy.zeros((12, 40)))
+    png.write("small.png", numpy.zeros((12, 40)))
     numpy.save("volume.npy", numpy.zeros((20, 20, 20), "u1"))
     numpy.save("blank.npy", numpy.zeros((80, 80), "u1"))
     numpy.save("stack.npy", random.normal(0, 1, (9, 40, 40)))

@@ -1,6 +1,8 @@
 /* data import: arrays, IDX files and pictures become a dataset. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "io/names.h"
 #include "io/notes.h"
@@ -19,12 +21,14 @@ static const struct mf_opt rows[] = {
     MF_OPT(data_import, "threshold", threshold, MF_TEXT, NULL,
            "of tiles: binarise grey input: otsu, or phase 1 above this value"),
     MF_OPT(data_import, "grey-values", grey_values, MF_FLAG, NULL, "of tiles: keep grey values, make no phases"),
+    MF_OPT(data_import, "colours", colours, MF_FLAG, NULL,
+           "PNG and TIFF become images of three channels: red, green, blue; grey has three equal ones"),
+    MF_ALIAS("colors", "colours"),
     MF_OPT(data_import, "crop", crop, MF_LONGS, NULL, "of tiles: Y X HEIGHT WIDTH [pixels]: the part that is read"),
     MF_OPT(data_import, "crop-bar", crop_bar, MF_FLAG, NULL,
            "of tiles: finds the data bar at the bottom or the top of an image, and cuts it off"),
-    MF_OPT(
-        data_import, "labels", labels, MF_TEXT, NULL,
-        "class of every sample: .npy, an IDX file, or a table; of tiles: values that are phases 0, 1, ..., as 0,255"),
+    MF_OPT(data_import, "labels", labels, MF_TEXT, NULL,
+           "class of every sample: .npy, an IDX file, or a table; or values that are phases 0, 1, ..., as 0,255"),
     MF_OPT(data_import, "table", table, MF_TEXT, NULL,
            "columns file (pictures), label, split; others are properties [.csv]"),
     MF_ALIAS("properties", "table"),
@@ -43,6 +47,27 @@ static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 static int is_table(const char *path)
 {
     return path && (mf_ends_with(path, ".csv") || mf_ends_with(path, ".tsv") || mf_ends_with(path, ".txt"));
+}
+
+int mf_data_import_values(const char *text, long *label, size_t *count)
+{
+    *count = 0;
+    for (const char *at = text; at; at = *at ? at + 1 : NULL) {
+        char *end;
+
+        if (*count == MF_PHASES_MAX) return mf_fail(MF_USAGE, "--labels names more than %d phases", MF_PHASES_MAX);
+        label[(*count)++] = strtol(at, &end, 10);
+        if (end == at || (*end && *end != ','))
+            return mf_fail(MF_USAGE, "--labels: values that are phases 0, 1, ... are written as 0,255, not '%s'", text);
+        at = end;
+    }
+    return MF_OK;
+}
+
+/* "0,255" are values that are phases, if no file has this name. */
+static int is_values(const char *text)
+{
+    return text && strchr(text, ',') && text[strspn(text, "0123456789,-")] == '\0' && access(text, F_OK) != 0;
 }
 
 static int check_columns(const struct data_import *o)
@@ -66,7 +91,7 @@ static int check_classes(const struct data_import *o)
 
 static int check(const struct mf_session *session, void *options)
 {
-    const struct data_import *o = options;
+    struct data_import *o = options;
 
     MF_TRY(mf_data_tiles_check(session, o));
     MF_TRY(mf_data_part(o->train, o->validation));
@@ -76,6 +101,12 @@ static int check(const struct mf_session *session, void *options)
         return mf_fail(MF_USAGE, "--labels and --table are both tables; give one of them, with a column label");
     if (o->phases < 0 || o->phases == 1 || o->phases > MF_PHASES_MAX)
         return mf_fail(MF_USAGE, "--phases must be 2 to %d, or 0, not %ld", MF_PHASES_MAX, o->phases);
+    if (!o->tile.count && is_values(o->labels)) MF_TRY(mf_data_import_values(o->labels, o->value, &o->values));
+    if (o->values && o->phases && (size_t)o->phases < o->values)
+        return mf_fail(MF_USAGE, "--labels %s are %zu phases, more than --phases %ld", o->labels, o->values, o->phases);
+    if (o->values && o->colours)
+        return mf_fail(MF_USAGE, "--labels %s are no colours; leave them or --colours out", o->labels);
+    if (o->phases && o->colours) return mf_fail(MF_USAGE, "--phases are no colours; leave it or --colours out");
     if (o->compress < 0 || o->compress > 9) return mf_fail(MF_USAGE, "--compress must be 0 to 9, not %ld", o->compress);
     return MF_OK;
 }
@@ -85,11 +116,14 @@ static struct mf_source_wish wish_of(const struct data_import *o, const char *pa
     const int in_table = is_table(o->labels);
 
     return (struct mf_source_wish){.path = path,
-                                   .labels = in_table ? NULL : o->labels,
+                                   .labels = in_table || o->values ? NULL : o->labels,
                                    .table = in_table ? o->labels : o->table,
                                    .classes = o->classes.count,
                                    .class_name = o->classes.at,
-                                   .phases = (int)o->phases,
+                                   .phases = o->phases ? (int)o->phases : (int)o->values,
+                                   .values = o->values,
+                                   .value = o->value,
+                                   .colours = o->colours,
                                    .unknowns = o->unknown.count,
                                    .unknown = o->unknown.at,
                                    .columns = o->columns.count,
@@ -162,15 +196,19 @@ static const char text[] =
     "  an array .npy [sample][y][x], [sample][z][y][x], and with a last axis of\n"
     "    channels; up to four values along the last of four axes are channels;\n"
     "  an IDX file, plain or .gz, as MNIST has them;\n"
-    "  a folder of PNG or TIFF of one size, which --table names in column file;\n"
-    "  one image: .npy [y][x], grey PNG or TIFF.\n"
+    "  a folder of PNG or TIFF of one size; --table names them in column file, and\n"
+    "    without it they are those of the folder itself, in the order of names;\n"
+    "  one image: .npy [y][x], PNG or TIFF.\n"
     "\n"
     "Whole numbers must be 0 to 255 and are stored as bytes, others as float32.\n"
-    "With --phases they are phases, else images. --labels has the class of every\n"
-    "sample: a whole number, or -1: not known. Classes are the numbers that occur,\n"
-    "in ascending order; with --classes, numbers are places of names. --unknown\n"
-    "names labels that stand for no class, such as 255. Commas separate names in\n"
-    "options (--classes a,b), unless a label or column has a comma in its name.\n"
+    "With --phases they are phases, else images; --labels 0,255 says which values\n"
+    "are phases 0 and 1. Pictures are grey unless --colours keeps three channels.\n"
+    "\n"
+    "Else --labels has the class of every sample: a whole number, or -1: not known.\n"
+    "Classes are the numbers that occur, in ascending order; with --classes, numbers\n"
+    "are places of names. --unknown names labels that stand for no class, such as\n"
+    "255. Commas separate names in options (--classes a,b), unless a label or column\n"
+    "has a comma in its name.\n"
     "\n"
     "A --table in UTF-8 has a line of names, then a line for every sample. Column\n"
     "label holds numbers or names of classes; empty and NA are not known. split\n"
@@ -187,18 +225,19 @@ static const char text[] =
     "--tile cuts micrographs into overlapping samples instead: a few of them are\n"
     "enough. Give any number of images, or folders of them. Values become phases\n"
     "as characterize makes them (--threshold, --labels 0,255), unless\n"
-    "--grey-values keeps them. Properties are those of synth --num-samples,\n"
-    "without length. Every image is cut into a part for each split, and tiles of\n"
-    "two splits share no pixel; a line says how many are left out between them.\n"
-    "An image without room for this goes to one split as a whole. --classes A,B\n"
-    "names the class of each image.\n"
+    "--grey-values or --colours keeps them. Properties are those of synth\n"
+    "--num-samples, without length. Every image is cut into a part for each split,\n"
+    "and tiles of two splits share no pixel; a line says how many are left out\n"
+    "between them. An image without room for this goes to one split as a whole.\n"
+    "--classes A,B names the class of each image.\n"
     "\n"
     "Examples:\n"
     "  mesoforge data import steel.png --tile 32 32 --stride 8 --threshold otsu\n"
     "  mesoforge data import x.npy --labels y.npy --phases 2 --output set.h5\n"
     "  mesoforge data import train-images-idx3-ubyte.gz \\\n"
     "      --labels train-labels-idx1-ubyte.gz --output mnist.h5\n"
-    "  mesoforge data import pictures/ --table pictures/table.csv --output set.h5\n";
+    "  mesoforge data import pictures/ --table pictures/table.csv --output set.h5\n"
+    "  mesoforge data import pictures/ --colours --output set.h5\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_data_import = {

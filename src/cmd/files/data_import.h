@@ -2,6 +2,7 @@
 #ifndef MF_CMD_FILES_DATA_IMPORT_H
 #define MF_CMD_FILES_DATA_IMPORT_H
 
+#include "io/dataset.h"
 #include "src/cmd/cmd.h"
 
 struct data_import {
@@ -9,10 +10,15 @@ struct data_import {
     const char *labels, *table, *threshold;
     struct mf_texts classes, unknown, columns, ignore;
     struct mf_longs tile, stride, crop;
-    int crop_bar, grey_values;
+    int crop_bar, grey_values, colours;
     long phases, compress;
     double train, validation;
+    size_t values; /* that are phases 0, 1, ..., as --labels names them; without --tile */
+    long value[MF_PHASES_MAX];
 };
+
+/** Reads "0,128,255", values that are phases 0, 1, ..., to label [MF_PHASES_MAX]. MF_USAGE. Local. */
+int mf_data_import_values(const char *text, long *label, size_t *count);
 
 /** Refuses options of samples alone where --tile is given, and those of tiles where it is not. Refuses impossible
  * values: MF_USAGE. Local. */

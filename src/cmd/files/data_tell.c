@@ -61,6 +61,20 @@ static void print_classes(const struct mf_dataset *set, const char *what, const 
     printf("%s\n", set->classes > SHOWN ? ", .." : "");
 }
 
+static void print_channels(const char *what, size_t channels, const double *value)
+{
+    printf("%s", what);
+    for (size_t c = 0; c < channels && c < SHOWN; ++c) printf(" %.6g", value[c]);
+    if (channels > SHOWN) printf(" ..");
+}
+
+static void print_values(const struct mf_dataset *set)
+{
+    print_channels("  values:       mean", set->dims[3], set->mean);
+    print_channels(", deviation", set->dims[3], set->deviation);
+    printf("%s\n", set->dims[3] > 1 ? " (of each channel)" : "");
+}
+
 static void print(const struct mf_dataset *set, const size_t *count)
 {
     printf("%s: dataset of %zu sample%s, ", set->path, set->samples, MF_S(set->samples));
@@ -78,8 +92,7 @@ static void print(const struct mf_dataset *set, const size_t *count)
     if (set->classes) print_classes(set, "  train:", count + MF_TRAIN * set->classes);
     if (set->classes) print_classes(set, "  validation:", count + MF_VALIDATION * set->classes);
     if (set->classes) print_classes(set, "  test:", count + MF_TEST * set->classes);
-    if (!set->phases)
-        printf("  values:       mean %.6g, deviation %.6g (first channel)\n", set->mean[0], set->deviation[0]);
+    if (!set->phases) print_values(set);
     printf("  hash:         %.16s\n", set->hash);
 }
 

@@ -1,5 +1,4 @@
 /* data import --tile: images become datasets of overlapping tiles. */
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,23 +42,6 @@ static int read_extents(const struct data_import *o, size_t tile[2], size_t stri
     return o->stride.count ? read_pair("stride", &o->stride, 1, TILE_MOST, stride) : MF_OK;
 }
 
-/* "0,128,255" to label [MF_PHASES_MAX]. */
-static int read_labels(const char *text, long *label, size_t *count)
-{
-    *count = 0;
-    for (const char *at = text; at; at = *at ? at + 1 : NULL) {
-        char *end;
-
-        if (*count == MF_PHASES_MAX) return mf_fail(MF_USAGE, "--labels names more than %d phases", MF_PHASES_MAX);
-        label[(*count)++] = strtol(at, &end, 10);
-        if (end == at || (*end && *end != ','))
-            return mf_fail(MF_USAGE, "--labels of tiles are values that are phases 0, 1, ..., as 0,255, not '%s'",
-                           text);
-        at = end;
-    }
-    return MF_OK;
-}
-
 /* An option of the list that was given; NULL: none. */
 static const char *given(const struct mf_session *session, const char *const *words)
 {
@@ -75,9 +57,11 @@ static int check_values(const struct mf_session *session, const struct data_impo
     long label[MF_PHASES_MAX];
     size_t count;
 
-    if (o->grey_values && word)
-        return mf_fail(MF_USAGE, "--%s makes phases, and --grey-values keeps grey values; leave one of them out", word);
-    return o->labels ? read_labels(o->labels, label, &count) : MF_OK;
+    if (o->grey_values && o->colours) return mf_fail(MF_USAGE, "--grey-values and --colours: leave one of them out");
+    if ((o->grey_values || o->colours) && word)
+        return mf_fail(MF_USAGE, "--%s makes phases, and --%s; leave one of them out", word,
+                       o->colours ? "colours keeps colours" : "grey-values keeps grey values");
+    return o->labels ? mf_data_import_values(o->labels, label, &count) : MF_OK;
 }
 
 int mf_data_tiles_check(const struct mf_session *session, const struct data_import *o)
@@ -119,27 +103,19 @@ static void free_names(struct names *names)
     free(names->at);
 }
 
-static int is_image(const struct dirent *one)
-{
-    return one->d_name[0] != '.' && (mf_ends_with(one->d_name, ".npy") || mf_ends_with(one->d_name, ".png") ||
-                                     mf_ends_with(one->d_name, ".tif") || mf_ends_with(one->d_name, ".tiff"));
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
-
 /* The images of a folder, in the order of their names' bytes. */
 static int add_folder(struct names *names, const char *folder)
 {
-    struct dirent **found = NULL;
-    const int n = scandir(folder, &found, is_image, by_name);
+    char **name;
+    size_t n;
 
-    for (int i = 0; i < n; ++i) {
-        add(names, mf_format("%s%s%s", folder, mf_ends_with(folder, "/") ? "" : "/", found[i]->d_name));
-        free(found[i]);
+    MF_TRY(mf_names_in(folder, 1, &n, &name));
+    for (size_t i = 0; i < n; ++i) {
+        add(names, mf_format("%s%s%s", folder, mf_ends_with(folder, "/") ? "" : "/", name[i]));
+        free(name[i]);
     }
-    free(found);
-    if (n > 0) return MF_OK;
-    return mf_fail(MF_INPUT, "the folder '%s' holds no .npy, PNG or TIFF", folder);
+    free(name);
+    return MF_OK;
 }
 
 /* Lists the names of the user; a folder stands for its images. */
@@ -223,21 +199,32 @@ struct cutting {
 };
 
 static const char *const grey_names[] = {"mean", "deviation"};
+static const char *const colour_names[] = {"mean_red",        "deviation_red", "mean_green",
+                                           "deviation_green", "mean_blue",     "deviation_blue"};
 
-static void measure_grey(const struct mf_dataset_wish *wish, const void *x, float *real)
+static double value_of(const struct mf_dataset_wish *wish, const void *x, size_t i)
 {
-    const size_t n = wish->dims[1] * wish->dims[2];
-    double sum = 0, squares = 0;
+    return wish->is_float ? (double)((const float *)x)[i] : ((const uint8_t *)x)[i];
+}
 
-    for (size_t i = 0; i < n; ++i) sum += wish->is_float ? (double)((const float *)x)[i] : ((const uint8_t *)x)[i];
-    sum /= (double)n;
-    for (size_t i = 0; i < n; ++i) {
-        const double by = (wish->is_float ? (double)((const float *)x)[i] : ((const uint8_t *)x)[i]) - sum;
+/* Mean and deviation of each channel. */
+static void measure_image(const struct mf_dataset_wish *wish, const void *x, float *real)
+{
+    const size_t n = wish->dims[1] * wish->dims[2], channels = wish->dims[3];
 
-        squares += by * by;
+    for (size_t c = 0; c < channels; ++c) {
+        double sum = 0, squares = 0, mean;
+
+        for (size_t i = 0; i < n; ++i) sum += value_of(wish, x, i * channels + c);
+        mean = sum / (double)n;
+        for (size_t i = 0; i < n; ++i) {
+            const double by = value_of(wish, x, i * channels + c) - mean;
+
+            squares += by * by;
+        }
+        *real++ = (float)mean;
+        *real++ = (float)sqrt(squares / (double)n);
     }
-    real[0] = (float)sum;
-    real[1] = (float)sqrt(squares / (double)n);
 }
 
 static int make(void *context, size_t id, struct mf_sample *sample)
@@ -248,7 +235,7 @@ static int make(void *context, size_t id, struct mf_sample *sample)
     MF_TRY(mf_tiles_take(c->tiles, id, sample->x, &image));
     sample->label = c->class_of[image];
     if (c->wish.phases) return mf_properties_of(&c->properties, c->wish.dims, sample->x, sample->real);
-    measure_grey(&c->wish, sample->x, sample->real);
+    measure_image(&c->wish, sample->x, sample->real);
     return MF_OK;
 }
 
@@ -267,8 +254,8 @@ static int write_set(struct cutting *c, const struct data_import *o, const char 
         names = MF_MUST(calloc(c->properties.columns, sizeof *names), "names of properties");
         for (size_t r = 0; r < c->properties.columns; ++r) names[r] = c->properties.name[r];
     }
-    c->wish.reals = names ? c->properties.columns : 2;
-    c->wish.real_name = names ? names : grey_names;
+    c->wish.reals = names ? c->properties.columns : 2 * c->wish.dims[3];
+    c->wish.real_name = names ? names : o->colours ? colour_names : grey_names;
     rc = mf_dataset_write(c->session->comm, path, &c->wish, &from, make, c);
     mf_properties_end(&c->properties);
     free(names);
@@ -307,16 +294,17 @@ static int cut(struct mf_session *session, const struct data_import *o, const st
                                  .crop = mf_crop_of(&o->crop, &crop),
                                  .crop_bar = o->crop_bar,
                                  .command = command,
+                                 .remedy = "try: --colours, or convert it to grey",
                                  .unhashed = 1};
     struct mf_tiles_wish wish = {.images = images->count,
                                  .image = (const char *const *)images->at,
                                  .part = {o->train, o->validation},
-                                 .grey = o->grey_values,
+                                 .channels = o->colours ? 3 : o->grey_values,
                                  .phases = (int)o->phases,
                                  .read = &read};
     int rc = read_extents(o, wish.tile, wish.stride);
 
-    if (rc == MF_OK && o->labels) rc = read_labels(o->labels, label, &read.label_count);
+    if (rc == MF_OK && o->labels) rc = mf_data_import_values(o->labels, label, &read.label_count);
     if (rc == MF_OK) rc = mf_tiles_open(session->comm, session->arena, &wish, &c.tiles);
     c.wish.overlaps = wish.stride[0] < wish.tile[0] || wish.stride[1] < wish.tile[1];
     if (rc == MF_OK) rc = finish(&c, o, classes, path);

@@ -5,103 +5,47 @@
 
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/show/grid.h"
 #include "src/show/sets_impl.h"
 
 enum { GRID = 6, CURVES = 4 /* phases, or axes, that are drawn */ };
 
 /* ---- samples ---- */
 
-/* Samples in rows and columns, with gaps of NAN. */
-struct grid {
-    const struct mf_sets *sets;
-    size_t rows, columns, edge[2]; /* of a cell [pixels] */
-    double *pixel;                 /* [rows * (edge + gap)][columns * (edge + gap)] */
-};
-
-static size_t gap_of(const struct grid *g) { return 1 + g->edge[1] / 16; }
-static size_t height_of(const struct grid *g) { return g->rows * (g->edge[0] + gap_of(g)) - gap_of(g); }
-static size_t width_of(const struct grid *g) { return g->columns * (g->edge[1] + gap_of(g)) - gap_of(g); }
-
-static struct grid grid_of(struct mf_figure *f, const struct mf_sets *s, size_t rows, size_t columns)
+static void draw_grid(struct mf_figure *f, const struct mf_sets *s, const struct mf_grid *g, const char *title)
 {
-    struct grid g = {.sets = s, .rows = rows, .columns = columns, .edge = {s->shape.dims[1], s->shape.dims[2]}};
-    const size_t n = height_of(&g) * width_of(&g);
+    double low = INFINITY, high = -INFINITY; /* one scale for all colours */
 
-    g.pixel = mf_figure_keep(f, n * sizeof *g.pixel);
-    for (size_t i = 0; i < n; ++i) g.pixel[i] = NAN;
-    return g;
-}
-
-static double *pixel_at(const struct grid *g, size_t cell, size_t y, size_t x)
-{
-    const size_t row = cell / g->columns * (g->edge[0] + gap_of(g)) + y;
-
-    return g->pixel + row * width_of(g) + cell % g->columns * (g->edge[1] + gap_of(g)) + x;
-}
-
-/* Pixel (y, x) of a sample's middle plane, its first channel. */
-static double value_of(const struct mf_dataset *set, const uint8_t *x, size_t z, size_t y, size_t at)
-{
-    const size_t i = ((z * set->dims[1] + y) * set->dims[2] + at) * set->dims[3];
-
-    return set->is_float ? (double)((const float *)(const void *)x)[i] : x[i];
-}
-
-/* Draws a sample that was moved by @p by. */
-static void put_sample(const struct grid *g, size_t cell, int which, const uint8_t *x, const size_t by[3])
-{
-    const struct mf_dataset *set = g->sets->set[which];
-    const size_t *n = set->dims, z = (n[0] / 2 + n[0] - by[0]) % n[0];
-
-    for (size_t y = 0; y < n[1]; ++y)
-        for (size_t i = 0; i < n[2]; ++i)
-            *pixel_at(g, cell, y, i) = value_of(set, x, z, (y + n[1] - by[1]) % n[1], (i + n[2] - by[2]) % n[2]);
-}
-
-static void draw_grid(struct mf_figure *f, const struct grid *g, const char *title)
-{
-    const struct mf_sets *s = g->sets;
-    const size_t rows = height_of(g), columns = width_of(g);
-    struct mf_panel *p = mf_figure_next(f);
-
-    *p = (struct mf_panel){
-        .kind = MF_PANEL_IMAGE,
-        .title = title,
-        .rows = rows,
-        .columns = columns,
-        .image = g->pixel,
-        .colours = s->shape.phases ? NULL : "gray",
-        .range = {s->shape.phases ? 0 : s->low[0], s->shape.phases ? s->shape.phases - 1 : s->high[0]},
-        .extent = {0, (double)columns, 0, (double)rows},
-        .bare = 1};
+    for (size_t c = 0; !s->shape.phases && c < g->channels; ++c) {
+        low = fmin(low, s->low[c]);
+        high = fmax(high, s->high[c]);
+    }
+    mf_grid_draw(f, g, low, high, title);
 }
 
 /* Samples that are read for a grid, cell after cell. */
 struct filling {
-    const struct grid *grid;
-    int which;
+    const struct mf_grid *grid;
+    const struct mf_dataset *set;
     size_t cell, step;
     const size_t *by; /* [samples][3] shifts; NULL: none */
 };
 
 static void fill(void *context, const struct mf_batch *batch)
 {
-    static const size_t nowhere[3];
     struct filling *f = context;
 
     for (size_t i = 0; i < batch->n; ++i, f->cell += f->step) {
-        put_sample(f->grid, f->cell, f->which, batch->x + i * f->grid->sets->set[f->which]->bytes,
-                   f->by ? f->by : nowhere);
+        mf_grid_put(f->grid, f->cell, f->set, batch->x + i * f->set->bytes, f->by);
         f->by += f->by ? 3 : 0;
     }
 }
 
 static int read_into(const struct mf_show *show, struct filling *f, size_t n, const uint32_t *id)
 {
-    const struct mf_dataset *set = f->grid->sets->set[f->which];
-    const struct mf_reader_wish wish = mf_sets_reading(set);
+    const struct mf_reader_wish wish = mf_sets_reading(f->set);
 
-    return mf_samples_read(set, show->arena, &wish, n, id, fill, f);
+    return mf_samples_read(f->set, show->arena, &wish, n, id, fill, f);
 }
 
 /* Some samples of a set, evenly spread. */
@@ -109,24 +53,35 @@ static int draw_samples(const struct mf_show *show, const struct mf_sets *s, int
 {
     const size_t n = s->n[which] < GRID * GRID ? s->n[which] : GRID * GRID;
     const size_t most = s->n[0] > s->n[1] ? s->n[0] : s->n[1];
-    const struct grid g = grid_of(f, s, most < GRID * GRID ? (most + GRID - 1) / GRID : GRID, GRID);
-    struct filling filling = {.grid = &g, .which = which, .step = 1};
+    const struct mf_grid g =
+        mf_grid_begin(f, s->set[which], most < GRID * GRID ? (most + GRID - 1) / GRID : GRID, GRID);
+    struct filling filling = {.grid = &g, .set = s->set[which], .step = 1};
     uint32_t id[GRID * GRID];
 
     for (size_t i = 0; i < n; ++i) id[i] = s->id[which][i * s->n[which] / n];
     MF_TRY(read_into(show, &filling, n, id));
-    draw_grid(f, &g,
+    draw_grid(f, s, &g,
               mf_figure_text(f, "%s: %zu of %zu samples of %s", which == MF_SETS_REAL ? "real" : "made", n, s->n[which],
                              mf_name_base(s->set[which]->path)));
     return MF_OK;
 }
 
+/* In cell 3 i + 2 that of the two cells in front. */
+static void put_difference(const struct mf_sets *s, const struct mf_grid *g, size_t i)
+{
+    for (size_t y = 0; y < g->edge[0]; ++y)
+        for (size_t x = 0; x < g->edge[1]; ++x)
+            for (size_t c = 0; c < g->channels; ++c)
+                mf_grid_at(g, 3 * i + 2, y, x)[c] =
+                    s->low[c] + fabs(mf_grid_at(g, 3 * i, y, x)[c] - mf_grid_at(g, 3 * i + 1, y, x)[c]);
+}
+
 /* The closest made samples above the real ones, which are moved, above where both differ. */
 static int draw_closest(const struct mf_show *show, const struct mf_sets *s, struct mf_figure *f)
 {
-    const struct grid g = grid_of(f, s, MF_SETS_CLOSEST, 3);
-    struct filling made = {.grid = &g, .which = MF_SETS_MADE, .step = 3};
-    struct filling real = {.grid = &g, .which = MF_SETS_REAL, .cell = 1, .step = 3};
+    const struct mf_grid g = mf_grid_begin(f, s->set[0], MF_SETS_CLOSEST, 3);
+    struct filling made = {.grid = &g, .set = s->set[MF_SETS_MADE], .step = 3};
+    struct filling real = {.grid = &g, .set = s->set[MF_SETS_REAL], .cell = 1, .step = 3};
     size_t place[MF_SETS_CLOSEST], by[MF_SETS_CLOSEST][3];
     uint32_t id[2][MF_SETS_CLOSEST];
     const size_t count = mf_sets_closest(s, MF_SETS_CLOSEST, place);
@@ -139,12 +94,8 @@ static int draw_closest(const struct mf_show *show, const struct mf_sets *s, str
     real.by = by[0];
     MF_TRY(read_into(show, &made, count, id[0]));
     MF_TRY(read_into(show, &real, count, id[1]));
-    for (size_t i = 0; i < count; ++i)
-        for (size_t y = 0; y < g.edge[0]; ++y)
-            for (size_t x = 0; x < g.edge[1]; ++x)
-                *pixel_at(&g, 3 * i + 2, y, x) =
-                    s->low[0] + fabs(*pixel_at(&g, 3 * i, y, x) - *pixel_at(&g, 3 * i + 1, y, x));
-    draw_grid(f, &g, "closest: made, real (moved), difference");
+    for (size_t i = 0; i < count; ++i) put_difference(s, &g, i);
+    draw_grid(f, s, &g, "closest: made, real (moved), difference");
     return MF_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "src/desc/characterize.h"
 #include "src/desc/slice.h"
 #include "src/show/figure_slice.h"
+#include "src/show/grid.h"
 #include "src/show/panels.h"
 #include "src/show/view_kind.h"
 #include "src/show/view_metrics.h"
@@ -371,6 +372,7 @@ int mf_view_draw(const struct mf_show *show, const struct mf_view_opts *options,
         case MF_VIEW_DESCRIPTORS: rc = view_descriptors(&d, title); break;
         case MF_VIEW_LABELS: rc = view_labels(&d, title); break;
         case MF_VIEW_VALUES: rc = mf_agree(show->comm, is_first(&d) ? draw_values(&d, title) : MF_OK); break;
+        case MF_VIEW_SET: rc = mf_grid_view(show, file, figure, title); break;
         case MF_VIEW_METRICS: rc = mf_agree(show->comm, is_first(&d) ? mf_view_metrics(file, figure, title) : MF_OK);
         }
     mf_view_file_free(&d.found);

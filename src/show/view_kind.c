@@ -51,6 +51,19 @@ static int look_at_array(const struct mf_show *show, const struct mf_view_opts *
     return MF_OK;
 }
 
+/* Samples of a set are drawn as they are. */
+static int check_set(const struct mf_view_opts *o, const struct mf_view_file *f)
+{
+    const char *word = o->original       ? "original_ms"
+                       : o->target       ? "target"
+                       : o->threshold    ? "threshold"
+                       : o->labels.count ? "labels"
+                                         : NULL;
+
+    if (f->kind != MF_VIEW_SET || !word) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s is for one microstructure, and '%s' holds samples; leave it out", word, f->file);
+}
+
 static int look(const struct mf_show *show, const struct mf_view_opts *o, struct mf_view_file *f)
 {
     int is_h5;
@@ -62,9 +75,10 @@ static int look(const struct mf_show *show, const struct mf_view_opts *o, struct
         f->look = calloc(1, sizeof *f->look);
         if (!f->look) return mf_fail(MF_MEMORY, "no memory to look at '%s'", f->file);
         MF_TRY(mf_look(f->file, f->look));
-        if (strcmp(f->look->schema, MF_SCHEMA_TARGET) != 0) return look_at_array(show, o, f);
-        f->kind = MF_VIEW_DESCRIPTORS;
+        f->kind = mf_look_is_dataset(f->look) ? MF_VIEW_SET : MF_VIEW_DESCRIPTORS;
+        if (f->kind != MF_VIEW_SET && strcmp(f->look->schema, MF_SCHEMA_TARGET) != 0) return look_at_array(show, o, f);
     }
+    MF_TRY(check_set(o, f));
     if (!o->original && (o->crop || o->crop_bar))
         return mf_fail(MF_USAGE, "--%s takes a part of an image, and '%s' is none; leave it out",
                        o->crop ? "crop" : "crop_bar", f->file);

@@ -7,7 +7,7 @@
 #include "src/show/view_axes.h"
 #include "src/show/view_draw.h"
 
-enum mf_view_kind { MF_VIEW_DESCRIPTORS, MF_VIEW_LABELS, MF_VIEW_VALUES, MF_VIEW_METRICS };
+enum mf_view_kind { MF_VIEW_DESCRIPTORS, MF_VIEW_LABELS, MF_VIEW_VALUES, MF_VIEW_METRICS, MF_VIEW_SET };
 
 /** A file and its contents; rank 0 has everything, the others only kind and part. */
 struct mf_view_file {

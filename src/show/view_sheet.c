@@ -64,7 +64,10 @@ static int add(const struct sheet *sheet, const struct mf_view_file *found, cons
     case MF_VIEW_VALUES: return mf_agree(comm, comm->rank == 0 ? add_values(sheet, found, name) : MF_OK);
     default:
         return mf_fail(MF_USAGE, "'%s' holds %s: it fills a picture of its own; try: mesoforge view %s", found->file,
-                       found->kind == MF_VIEW_METRICS ? "the course of a run" : "descriptors", found->file);
+                       found->kind == MF_VIEW_METRICS ? "the course of a run"
+                       : found->kind == MF_VIEW_SET   ? "samples"
+                                                      : "descriptors",
+                       found->file);
     }
 }
 

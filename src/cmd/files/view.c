@@ -165,6 +165,8 @@ static const char text[] =
     "                  descriptors (characterize --export): [phase][level][n][n]\n"
     "                  as images, [phase][level][entry] as curves, [phase][level]\n"
     "                  as bars. All pictures of an array have one scale\n"
+    "  a dataset       up to 64 of its samples, evenly spread: phases, grey values\n"
+    "                  or colours\n"
     "  several files   each as it is drawn alone, but without correlations: images,\n"
     "                  middle slices of volumes, arrays; --columns in a row\n"
     "\n"
@@ -186,7 +188,8 @@ static const char text[] =
     "  mesoforge view volume.h5 --target results/image_characterization.h5\n"
     "  mesoforge view results/image_characterization.h5 --cmap viridis\n"
     "  mesoforge view image.npy like.npy volume.h5 --columns 5 --noaxis\n"
-    "  mesoforge view gradient.npy --axes yxp\n";
+    "  mesoforge view gradient.npy --axes yxp\n"
+    "  mesoforge view made.h5 --output samples.png\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_view = {

@@ -26,10 +26,11 @@ static const struct mf_opt rows[] = {
     ROW("prompt-file", by.prompts, MF_TEXT, NULL, "of models that read texts; none is here, so it is refused"),
     ROW("num-samples", samples, MF_LONG, "1000", "samples to make"),
     ROW("first", first, MF_LONG, "0", "number of the first one: any part of a set can be made alone"),
-    ROW("steps", steps, MF_LONG, "18", "noise levels on the way from noise to a sample"),
+    ROW("steps", steps, MF_LONG, "18",
+        "noise levels on the way from noise to a sample; a generator of train unet --teacher has 1"),
     MF_ALIAS("num-denoising-steps", "steps"),
     ROW("conditioning-sigma", sigma, MF_REAL, "80",
-        "noise level where samples begin; of --steps 1 the one for which the generator was trained"),
+        "noise level where samples begin; a generator of one step has its own"),
     ROW("pass-size", pass, MF_LONG, "8",
         "samples that go through the network together; bits of a sample depend on it; GPUs need more to be fast"),
     MF_ALIAS("batch-size", "pass-size"),
@@ -85,13 +86,32 @@ static int check(const struct mf_session *session, void *options)
     return in_range("samples-per-class", o->per_class, 0, SAMPLES_MOST);
 }
 
+/* A generator of one step knows noise of one level alone. */
+static int find_sampling(const struct generate_job *job, struct mf_sampling *how)
+{
+    const struct mf_options *options = job->session->options;
+    const struct generate *o = job->o;
+    const double start = job->card->denoise->start;
+
+    *how = (struct mf_sampling){(size_t)o->steps, (uint64_t)o->common.seed, o->sigma};
+    if (!(start > 0)) return MF_OK;
+    if (mf_options_given(options, "steps") && o->steps != 1)
+        return mf_fail(MF_USAGE, "--steps %ld: the model of '%.200s' makes samples in one step; leave it out", o->steps,
+                       o->by.model);
+    if (mf_options_given(options, "conditioning-sigma") && o->sigma != start)
+        return mf_fail(MF_USAGE, "--conditioning-sigma %g: the model of '%.200s' begins at %g; leave it out", o->sigma,
+                       o->by.model, start);
+    how->steps = 1;
+    how->most = start;
+    return MF_OK;
+}
+
 static int take_wishes(struct generate_job *job)
 {
     const struct generate *o = job->o;
 
-    job->wish = (struct mf_generator_wish){.sampling = {(size_t)o->steps, (uint64_t)o->common.seed, o->sigma},
-                                           .mask_steps = (size_t)o->mask_steps,
-                                           .per_class = (size_t)o->per_class};
+    job->wish = (struct mf_generator_wish){.mask_steps = (size_t)o->mask_steps, .per_class = (size_t)o->per_class};
+    MF_TRY(find_sampling(job, &job->wish.sampling));
     MF_TRY(mf_wanted_read(&o->condition, o->by.model, job->card->denoise, &job->wish));
     if (job->session->comm->rank == 0) mf_wanted_warn(job->card->denoise, &job->wish);
     return MF_OK;

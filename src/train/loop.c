@@ -224,6 +224,13 @@ static int is_better(const struct mf_loop *loop, double merit, double loss)
     return merit >= loop->best - little && loss < loop->best_loss * (1 - 1e-6);
 }
 
+static int validate(struct mf_trainer *t, struct mf_scores *s)
+{
+    *s = (struct mf_scores){.samples = 0};
+    if (!t->opts.task->learn->merit) return MF_OK;
+    return mf_trainer_score(t, t->set->count[MF_VALIDATION], t->set->id[MF_VALIDATION], 0, s);
+}
+
 static int end_epoch(struct mf_loop *loop)
 {
     struct mf_trainer *t = loop->trainer;
@@ -232,8 +239,7 @@ static int end_epoch(struct mf_loop *loop)
     int rc;
 
     mf_trainer_swap(t);
-    rc = mf_trainer_score(t, t->opts.task->learn->merit ? t->set->count[MF_VALIDATION] : 0, t->set->id[MF_VALIDATION],
-                          0, &s);
+    rc = validate(t, &s);
     loop->epoch = mf_loop_epoch(loop);
     ++loop->since;
     if (rc == MF_OK) mf_loop_write_epoch(loop, &s);

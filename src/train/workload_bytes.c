@@ -78,9 +78,12 @@ static void close_dry(struct dry *d)
 
 static void add(struct mf_plan_bytes *b, const char *name, size_t bytes)
 {
+    size_t k = 0;
+
     if (bytes == 0) return;
-    snprintf(b->tag[b->tags].name, sizeof b->tag[0].name, "%s", name);
-    b->tag[b->tags++].bytes = bytes;
+    while (k < b->tags && strcmp(b->tag[k].name, name) != 0) ++k;
+    if (k == b->tags) snprintf(b->tag[b->tags++].name, sizeof b->tag[0].name, "%s", name);
+    b->tag[k].bytes += bytes;
     b->total += bytes;
 }
 
@@ -188,12 +191,11 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     add(host, "weights on their way", d->network.stage.buffer ? d->network.stage.planes * sizeof(float) : 0);
     add(host, "numbers of a step", r->apart ? mf_fetched_bytes(&d->network, d->wish.micro) : 0);
     add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
-    add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
+    if (d->opts.task->learn->merit) add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
     if (d->opts.slots) add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, r->ranks, r->rank));
     if (d->opts.grows) add(host, "weights that are carried over", mf_carry_bytes(&d->network));
     if (d->opts.grows) add_looks(d, set, host);
     if (d->opts.sleep.batch) add_sleep(d, state, host);
-    add(host, "in use before", r->in_use);
 }
 
 /* ---- facts ---- */
@@ -240,34 +242,50 @@ static void count(const struct mf_network *n, const struct mf_list *list, double
     fact[MF_TRAIN_EXCHANGED] += times * exchanged_of(list);
 }
 
-static void count_all(const struct dry *d, double fact[MF_PLAN_FACTS])
+static void count_all(const struct dry *d, double times, double fact[MF_PLAN_FACTS])
 {
     const struct mf_network *n = &d->network;
     const size_t passes = d->wish.micro;
+    const double exchanged = fact[MF_TRAIN_EXCHANGED], gradients = times * (double)n->layout.numbers * sizeof(float);
 
-    count(n, n->first.list, 1, fact);
-    count(n, n->inner.list, passes > 2 ? (double)passes - 2 : 0, fact);
-    count(n, n->last.list, d->wish.slots ? (double)passes : 1, fact);
-    count(n, n->reduce, 1, fact);
-    count(n, n->optimise, 1, fact);
-    fact[MF_TRAIN_GRADIENTS] = (double)n->layout.numbers * sizeof(float);
-    if (d->wish.slots) fact[MF_TRAIN_EXCHANGED] = 2 * fact[MF_TRAIN_GRADIENTS];
+    count(n, n->first.list, times, fact);
+    count(n, n->inner.list, passes > 2 ? times * ((double)passes - 2) : 0, fact);
+    count(n, n->last.list, d->wish.slots ? times * (double)passes : times, fact);
+    count(n, n->reduce, times, fact);
+    count(n, n->optimise, times, fact);
+    fact[MF_TRAIN_GRADIENTS] += gradients;
+    if (d->wish.slots) fact[MF_TRAIN_EXCHANGED] = exchanged + 2 * gradients;
+}
+
+/* A training that makes @p times steps. */
+static int add_training(const struct mf_train_work *w, const struct mf_plan_rank *rank,
+                        const struct mf_plan_numbers *settings, double times,
+                        struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
+{
+    struct dry d;
+    const int rc = open_dry(&d, w, rank, settings);
+
+    if (rc == MF_OK) {
+        add_all(&d, w->set, rank, bytes);
+        count_all(&d, times, bytes[MF_PLAN_STATE].fact);
+    }
+    close_dry(&d);
+    return rc;
 }
 
 int mf_train_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
                    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
 {
     const struct mf_train_work *w = work;
-    struct dry d;
-    int rc = open_dry(&d, w, rank, settings);
+    const struct mf_train_opts opts = mf_train_beside(w->opts);
+    struct mf_train_work beside = *w;
 
+    beside.opts = &opts;
     memset(bytes, 0, MF_PLAN_MEMORIES * sizeof *bytes);
-    if (rc == MF_OK) {
-        add_all(&d, w->set, rank, bytes);
-        count_all(&d, bytes[MF_PLAN_STATE].fact);
-    }
-    close_dry(&d);
-    return rc;
+    MF_TRY(add_training(w, rank, settings, 1, bytes));
+    if (opts.task) MF_TRY(add_training(&beside, rank, settings, (double)w->opts->beside.steps, bytes));
+    add(&bytes[rank->apart ? MF_PLAN_HOST : MF_PLAN_STATE], "in use before", rank->in_use);
+    return MF_OK;
 }
 
 int mf_train_print_lists(const struct mf_train_work *w, const struct mf_plan_rank *rank,

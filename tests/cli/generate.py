@@ -214,6 +214,31 @@ def obeys():
     made("train", "classify", "--data", "set2.h5", "--max-steps", "2", "--no-plots", "--results-dir", "classes")
 
 
+def one_step():
+    """A generator of one step follows from its teacher, on any number of ranks, also when it goes on. Its file says where it begins."""
+    words = ["train", "unet", "--data", "set.h5", "--teacher", "run/model.safetensors", "--effective-batch", "16", "--score-steps", "2", "--schedule", "constant",
+             "--made-samples", "16", "--keep-last", "9", "--no-plots", "--results-dir"]
+    done = made(*words, "fast", "--epochs", "2")
+    check("from noise of level 2.5; its score network makes 2 steps" in done.err and "made samples, from validation: distance" in done.err, f"train: {done}")
+    card = json.loads(made("info", "--json", "fast/model.safetensors").out)["model"]
+    check(set(weights("fast/model.safetensors")) == set(weights("run/model.safetensors")), "the file has other arrays than the teacher's")
+    made(*words, "on3", "--epochs", "1", ranks=3)
+    made(*words, "on3", "--epochs", "2", "--restart", "auto", ranks=2)
+    one, other = weights("fast/model_epoch2.safetensors"), weights("on3/model_epoch2.safetensors")
+    check(all(numpy.allclose(one[name], other[name], atol=2e-5) for name in one), "trained on 1, and on 3 and 2 ranks, the weights differ")
+    check(any(abs(one[name] - array).max() > 1e-3 for name, array in weights("run/model.safetensors").items()), f"the generator is its teacher: {card}")
+    for ranks in (1, 3):
+        made("generate", "--model", "fast", "--num-samples", "37", "--output", f"fast{ranks}.h5", ranks=ranks)
+    same(arrays("fast1.h5"), arrays("fast3.h5"), "one step on 1 and 3 ranks")
+    with h5py.File("fast1.h5") as file:
+        settings = str(dict(file.attrs))
+    check("steps: 1  #" in settings and "conditioning-sigma: 2.5  #" in settings, f"settings: {settings}")
+    for more, says in ((["generate", "--model", "fast", "--steps", "4"], "makes samples in one step: steps 1 and"), (["generate", "--model", "fast", "--conditioning-sigma", "80"], "noise level 2.5 and"),
+                       ([*words[:5], "fast", *words[6:], "again"], "makes samples in one step already")):
+        done = run(*more)
+        check(done.status in (2, 3) and says in done.err, f"{more}: {done}")
+
+
 def write_weights(path, w):
     """A file without a card, as other programs publish."""
     header, at = {}, 0
@@ -304,5 +329,6 @@ goes_on()
 looks()
 masks()
 obeys()
+one_step()
 takes_weights_of_others()
 finish("generate")

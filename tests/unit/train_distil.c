@@ -115,7 +115,7 @@ static float *at(struct looked *l, const char *name)
     return mf_walk_at(l->t.walk, l->t.network.evaluate.list, mf_network_input(&l->t.network, name));
 }
 
-/* The estimate of x0 by a network with the weights of @p l, from x with noise of level sigma[i], or of one level. */
+/* The estimate of x0 by the network of @p l, from x with noise of level sigma[i]. NULL: all have one level. */
 static void look(struct looked *l, float x[WINDOW][PIXELS], const double *sigma, double level,
                  double clean[WINDOW][PIXELS])
 {
@@ -201,7 +201,7 @@ static double match_loss(struct looked *l, const struct mf_trainer *from, const 
     return sum;
 }
 
-/* What the loss with a constant target would change by, if the weights went from @p from by @p factor (to - from). */
+/* How the loss with a constant target changes along the way between two sets of weights, by differences. */
 static double slope_along(struct looked *l, const float *from, const float *to, double factor)
 {
     const struct mf_net *net = l->t.network.net;

@@ -52,6 +52,27 @@ static const struct mf_opt rows[] = {
 
 /* -- options -- */
 
+/* A generator of one step knows noise of one level alone. A file that cannot be read is refused later. */
+static int adopt(struct mf_options *options, const void *into)
+{
+    const struct generate *o = into;
+    const char *path = o->by.weights ? o->by.weights : o->by.model;
+    struct mf_model_card card;
+    char start[40] = "", place[300];
+    int rc;
+
+    if (!path) return MF_OK;
+    if (mf_generator_card(path, NULL, &card) != MF_OK)
+        mf_err_clear();
+    else if (card.denoise->start > 0)
+        snprintf(start, sizeof start, "%.17g", card.denoise->start);
+    mf_model_card_close(&card);
+    if (!*start) return MF_OK;
+    snprintf(place, sizeof place, "%.250s makes samples in one step: ", path);
+    rc = mf_options_adopt(options, "steps", place, "steps", "1");
+    return rc == MF_OK ? mf_options_adopt(options, "conditioning-sigma", place, "noise level", start) : rc;
+}
+
 static int in_range(const char *word, long value, long least, long most)
 {
     if (value >= least && value <= most) return MF_OK;
@@ -86,32 +107,13 @@ static int check(const struct mf_session *session, void *options)
     return in_range("samples-per-class", o->per_class, 0, SAMPLES_MOST);
 }
 
-/* A generator of one step knows noise of one level alone. */
-static int find_sampling(const struct generate_job *job, struct mf_sampling *how)
-{
-    const struct mf_options *options = job->session->options;
-    const struct generate *o = job->o;
-    const double start = job->card->denoise->start;
-
-    *how = (struct mf_sampling){(size_t)o->steps, (uint64_t)o->common.seed, o->sigma};
-    if (!(start > 0)) return MF_OK;
-    if (mf_options_given(options, "steps") && o->steps != 1)
-        return mf_fail(MF_USAGE, "--steps %ld: the model of '%.200s' makes samples in one step; leave it out", o->steps,
-                       o->by.model);
-    if (mf_options_given(options, "conditioning-sigma") && o->sigma != start)
-        return mf_fail(MF_USAGE, "--conditioning-sigma %g: the model of '%.200s' begins at %g; leave it out", o->sigma,
-                       o->by.model, start);
-    how->steps = 1;
-    how->most = start;
-    return MF_OK;
-}
-
 static int take_wishes(struct generate_job *job)
 {
     const struct generate *o = job->o;
 
-    job->wish = (struct mf_generator_wish){.mask_steps = (size_t)o->mask_steps, .per_class = (size_t)o->per_class};
-    MF_TRY(find_sampling(job, &job->wish.sampling));
+    job->wish = (struct mf_generator_wish){.sampling = {(size_t)o->steps, (uint64_t)o->common.seed, o->sigma},
+                                           .mask_steps = (size_t)o->mask_steps,
+                                           .per_class = (size_t)o->per_class};
     MF_TRY(mf_wanted_read(&o->condition, o->by.model, job->card->denoise, &job->wish));
     if (job->session->comm->rank == 0) mf_wanted_warn(job->card->denoise, &job->wish);
     return MF_OK;
@@ -228,6 +230,7 @@ const struct mf_cmd mf_cmd_generate = {
         "      --mask seen.h5 --mask-layers midblock --output masked.h5\n",
     .tables = tables,
     .size = sizeof(struct generate),
+    .adopt = adopt,
     .check = check,
     .run = run,
     .work = MF_WORK_GPUS,

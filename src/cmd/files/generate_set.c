@@ -90,7 +90,7 @@ int mf_generate_settings(struct generate_job *job)
     MF_TRY(rc);
     to = MF_MUST(open_memstream(&job->settings, &size), "settings");
     fprintf(to, "model: %s\n--seed: %ld\n--steps: %ld\n--pass-size: %ld\n--first: %ld\n--samples-per-class: %ld\n",
-            hash, o->common.seed, (long)job->wish.sampling.steps, o->pass, o->first, o->per_class);
+            hash, o->common.seed, o->steps, o->pass, o->first, o->per_class);
     fprintf(to, "--device: %s\n", job->session->backend->name); /* others round otherwise */
     if (job->card->foreign) {                                   /* its file does not say it */
         char *word = mf_arch_word(job->card->arch, &job->card->args);
@@ -98,7 +98,7 @@ int mf_generate_settings(struct generate_job *job)
         fprintf(to, "--arch: %s\n", word);
         free(word);
     }
-    if (job->wish.sampling.most != MF_NOISE_MOST) fprintf(to, "--conditioning-sigma: %.9g\n", job->wish.sampling.most);
+    if (o->sigma != MF_NOISE_MOST) fprintf(to, "--conditioning-sigma: %.9g\n", o->sigma);
     if (job->wish.label >= 0) fprintf(to, "--condition class: %d\n", (int)job->wish.label);
     for (size_t c = 0; c < d->columns; ++c)
         if (!isnan(job->wish.value[c])) fprintf(to, "--condition %s: %.9g\n", d->column[c], (double)job->wish.value[c]);

@@ -77,8 +77,7 @@ static int check_set(const struct mf_model_card *card, const struct mf_dataset *
 
     if (card->denoise->start > 0)
         return mf_fail(MF_INPUT,
-                       "the model of '%s' makes samples in one step already; try: --teacher of train unet "
-                       "without --teacher",
+                       "the model of '%s' makes samples in one step already; try: the model that was its teacher",
                        card->path);
     if (card->phases != set->phases || d[3] != card->dims[3])
         return mf_fail(MF_INPUT,

@@ -135,6 +135,40 @@ def generates():
     check(numpy.array_equal(exported("made"), x), "made pictures")
 
 
+def tree():
+    """The files of DMD2's programs: each sample has its own, and they follow from the set alone."""
+    os.makedirs("data")
+    for words, says in ((["--export", "npz"], "there are no activations"), (["--export", "png,pdf"], "some of png, npz, json")):
+        refused(says, "generate", "--model", "colours", "--output", "data/none.h5", "--device", "cpu", *words, status=2)
+    made("generate", "--model", "colours", "--steps", 2, "--num-samples", 11, "--layers", "encoder_bottleneck,midblock", "--export", "png,npz,json",
+         "--output", "data/imagenet.h5", ranks=2)
+    with open("data/metadata/imagenet/dataset_info.json") as file:
+        info = json.load(file)
+    check(info["num_samples"] == 11 and info["layers"] == ["encoder_bottleneck", "midblock"] and info["conditioning_sigma"] == 80, info)
+    with h5py.File("data/imagenet.h5") as file:
+        for k, one in enumerate(info["samples"]):
+            check(one["sample_id"] == k and numpy.array_equal(png.read("data/" + one["image_path"]), file["samples/x"][k]), one)
+            with numpy.load("data/" + one["activation_path"]) as arrays:
+                same = [numpy.array_equal(arrays[name], file["activations"][name][k].reshape(1, -1)) for name in info["layers"]]
+                check(all(same) and arrays["midblock"].dtype == "f4" and sorted(arrays.files) == info["layers"], one)
+        with open("data/activations/imagenet/sample_000010.json") as shapes:
+            check(json.load(shapes)["layers"]["midblock"] == list(file["activations/midblock"].shape[1:]), "extents")
+    made("data", "export", "data/imagenet.h5", "--tree", "png,npz,json", "--output", "again", ranks=3)
+    for folder, _, names in os.walk("again"):
+        for name in names:
+            path = os.path.join(folder, name)
+            check(open(path, "rb").read() == open(path.replace("again", "data", 1), "rb").read(), f"{path} is another one")
+    made("data", "export", "phases.h5", "--tree", "png,json", "--split", "train", "--output", "grey")
+    with open("grey/metadata/phases/dataset_info.json") as file:
+        rows = json.load(file)["samples"]
+    check(all(numpy.array_equal(png.read("grey/" + one["image_path"]), 255 * x_of("phases.h5")[one["sample_id"]]) for one in rows) and len(rows) == 5, "a tree of phases")
+    refused("has no activations for .npz", "data", "export", "phases.h5", "--tree", "npz", "--output", "grey", status=2)
+    refused("try: --output FOLDER/", "data", "export", "phases.h5", "--tree", "png", "--output", "x.npy", status=2)
+    with open("taken", "w"):
+        done = run("data", "export", "phases.h5", "--tree", "png", "--output", "taken")
+    check(done.status == 7 and "taken" in done.err, done)
+
+
 def views():
     """A set is drawn: each colour of its even samples is on the page."""
     x = numpy.zeros((3, 16, 16, 3), "u1")
@@ -152,5 +186,6 @@ tiles()
 phases()
 reals()
 generates()
+tree()
 views()
 finish("pictures")

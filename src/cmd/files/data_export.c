@@ -9,15 +9,17 @@
 #include "io/rows.h"
 #include "io/table.h"
 #include "src/base/err.h"
-#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/files/data.h"
 #include "src/cmd/files/pictures.h"
+#include "src/cmd/files/tree.h"
 
 struct data_export {
     struct mf_common common;
     const char *split;
     struct mf_reals range;
+    struct mf_texts tree;
+    unsigned parts; /* of the tree */
 };
 
 static const struct mf_opt rows[] = {
@@ -25,6 +27,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(data_export, "range", range, MF_REALS, NULL,
            "of pictures: LOW HIGH: values that become black and white (bytes and phases: as they are; reals: the "
            "least and the largest)"),
+    MF_OPT(data_export, "tree", tree, MF_TEXTS, NULL,
+           "png,npz,json: instead FOLDER/images/NAME, activations/NAME and metadata/NAME, as generate --export"),
     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
@@ -46,13 +50,16 @@ struct out {
 
 static int check(const struct mf_session *session, void *options)
 {
-    const struct data_export *o = options;
+    struct data_export *o = options;
 
     MF_TRY(mf_data_one(session, "data export"));
     if (!o->common.output) return mf_fail(MF_USAGE, "no output; try: --output x.npy, or --output FOLDER/ for pictures");
     if (o->range.count && (o->range.count != 2 || !(o->range.at[0] < o->range.at[1]) || !isfinite(o->range.at[0]) ||
                            !isfinite(o->range.at[1])))
         return mf_fail(MF_USAGE, "--range takes two values, LOW HIGH, and the first is the smaller one");
+    MF_TRY(mf_tree_parts("tree", &o->tree, &o->parts));
+    if (o->parts && mf_ends_with(o->common.output, ".npy"))
+        return mf_fail(MF_USAGE, "--tree fills a folder; try: --output FOLDER/");
     if (o->range.count && mf_ends_with(o->common.output, ".npy"))
         return mf_fail(MF_USAGE, "--range is for pictures, and an array keeps values as they are; leave it out");
     return MF_OK;
@@ -104,36 +111,6 @@ static int write_array(struct out *o)
 }
 
 /* ---- pictures ---- */
-
-/* Range of all values. Collective. */
-static int find_range(struct out *o)
-{
-    double least = INFINITY, most[2] = {-INFINITY}; /* of values, and of their negatives */
-    int rc = MF_OK;
-
-    for (size_t k = o->own.first; rc == MF_OK && k < o->own.first + o->own.count; ++k) {
-        struct mf_batch batch;
-
-        rc = take(o, k, &batch);
-        if (rc == MF_OK) mf_pictures_range(o->set, batch.x, &least, &most[0]);
-        mf_reader_give(o->reader, &batch);
-    }
-    most[1] = -least;
-    MF_TRY(mf_agree(o->session->comm, rc));
-    mf_comm_max(o->session->comm, 2, most);
-    o->levels = (struct mf_levels){.low = -most[1], .high = most[0] > -most[1] ? most[0] : 1 - most[1]};
-    mf_info("values from %g to %g become black to white; --range chooses others", o->levels.low, o->levels.high);
-    return MF_OK;
-}
-
-/* Bytes are levels already; phases are as they are, so that import finds them again. Collective. */
-static int find_levels(struct out *o, const struct mf_reals *range)
-{
-    o->levels = (struct mf_levels){.same = !o->set->is_float};
-    if (range->count == 0) return o->levels.same ? MF_OK : find_range(o);
-    o->levels = (struct mf_levels){.low = range->at[0], .high = range->at[1]};
-    return MF_OK;
-}
 
 /* Local. */
 static int write_pictures(struct out *o)
@@ -215,18 +192,27 @@ static int export(struct out *o, const struct mf_reals *range)
 {
     const struct mf_comm *comm = o->session->comm;
     const struct mf_reader_wish reading = {.ahead = 1, .batch = 1, .raw = 1};
+    struct mf_pictures of = {.comm = comm, .set = o->set, .count = o->own.count, .id = o->id + o->own.first};
 
     MF_TRY(mf_agree(comm, mf_reader_open(o->set, o->session->arena, &reading, &o->reader)));
+    of.reader = o->reader;
     if (!o->pictures) {
         MF_TRY(write_array(o));
         return write_table(o);
     }
-    MF_TRY(mf_agree(comm, mf_pictures_fit(o->set)));
-    MF_TRY(find_levels(o, range));
+    MF_TRY(mf_agree(comm, mf_pictures_fit(o->set->path, o->set->ndim, o->set->dims[3], "try: --output x.npy")));
+    MF_TRY(mf_pictures_levels(&of, range, &o->levels));
     o->room = MF_MUST(malloc(o->set->bytes), "a picture");
     MF_TRY(mf_agree(comm, comm->rank == 0 ? mf_output_folder(o->path, "another --output") : MF_OK));
     MF_TRY(mf_agree(comm, write_pictures(o)));
     return write_table(o);
+}
+
+static int export_tree(const struct out *o, const struct data_export *e)
+{
+    const struct mf_tree tree = {o->set, o->path, e->parts, o->count, o->id, &e->range};
+
+    return mf_tree_write(o->session, &tree);
 }
 
 static int run(struct mf_session *session, void *options)
@@ -243,7 +229,7 @@ static int run(struct mf_session *session, void *options)
     o.set = set;
     choose(&o, e->split);
     rc = o.count ? MF_OK : mf_fail(MF_INPUT, "'%s' has no sample in its %s split", set->path, e->split);
-    if (rc == MF_OK && !e->common.dry_run) rc = export(&o, &e->range);
+    if (rc == MF_OK && !e->common.dry_run) rc = e->parts ? export_tree(&o, e) : export(&o, &e->range);
     if (rc == MF_OK && session->comm->rank == 0) rc = mf_data_counted(session, o.path, o.count);
     rc = mf_agree(session->comm, rc);
     mf_reader_close(o.reader);
@@ -261,6 +247,11 @@ const struct mf_cmd mf_cmd_data_export = {
             "splits and properties. data import reads both again, with --classes in the same order (colours: with "
             "--colours). Pictures have 8 bits and 1 or 3 channels. Phases are stored as they are, so they look dark; "
             "with --range 0 1 two phases are black and white. Images of real values get one scale for all.\n"
+            "\n"
+            "--tree png,npz,json makes the files of DMD2's programs instead: FOLDER/images/NAME/sample_000000.png, "
+            "activations/NAME/sample_000000.npz (a row of numbers for each layer) and "
+            "metadata/NAME/dataset_info.json, the list of all. NAME is that of the set. Phases are spread from black "
+            "to white.\n"
             "\n"
             "  mesoforge data export micro.h5 --output x.npy\n"
             "  mesoforge data import x.npy --table x.csv --phases 2 --output again.h5\n"

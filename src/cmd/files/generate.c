@@ -8,6 +8,8 @@
 #include "src/base/err.h"
 #include "src/cmd/files/data.h"
 #include "src/cmd/files/layers.h"
+#include "src/cmd/files/pictures.h"
+#include "src/cmd/files/tree.h"
 #include "src/cmd/files/wanted.h"
 #include "src/cmd/keep.h"
 #include "src/cmd/output.h"
@@ -46,6 +48,9 @@ static const struct mf_opt rows[] = {
         "for sample i"),
     ROW("mask-layers", mask_layers, MF_TEXTS, NULL, "layers that --mask replaces; left out: all that its file has"),
     ROW("mask-steps", mask_steps, MF_LONG, "0", "steps, from the noisiest one on, in which --mask holds; 0: all"),
+    ROW("export", export, MF_TEXTS, NULL,
+        "png,npz,json: once the set is complete, also as pictures, activations and a list: images/NAME, "
+        "activations/NAME and metadata/NAME beside it"),
     MF_KEEP_HOURS(generate, hours),
     MF_ALIAS("output-dir", "data_folder"),
     MF_OPT_END};
@@ -104,6 +109,7 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(in_range("steps", o->steps, 1, STEPS_MOST));
     MF_TRY(in_range("pass-size", o->pass, 1, PASS_MOST));
     MF_TRY(check_masks(session, o));
+    MF_TRY(mf_tree_parts("export", &o->export, &o->parts));
     return in_range("samples-per-class", o->per_class, 0, SAMPLES_MOST);
 }
 
@@ -138,6 +144,18 @@ static int open_card(struct generate_job *job)
     return rc;
 }
 
+/* Refuses before the samples are made what --export cannot write. */
+static int check_export(const struct generate_job *job)
+{
+    const size_t *d = job->card->dims;
+    const size_t channels = job->card->phases ? 1 : d[3];
+
+    if (job->o->parts & MF_TREE_PNG)
+        MF_TRY(mf_pictures_fit(job->o->by.model, d[0] > 1 ? 3 : 2, channels, "leave png out"));
+    if (!(job->o->parts & MF_TREE_NPZ) || job->layers > 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--export npz: there are no activations; try: --layers encoder_bottleneck,midblock");
+}
+
 static int open_model(struct generate_job *job)
 {
     struct mf_session *s = job->session;
@@ -151,6 +169,7 @@ static int open_model(struct generate_job *job)
 
     MF_TRY(mf_agree(comm, mf_generator_open(job->o->by.model, &form, s->queue, &job->generator)));
     job->card = mf_generator_says(job->generator);
+    MF_TRY(check_export(job));
     mf_masks_say(&job->masks);
     return mf_agree(comm, take_wishes(job));
 }
@@ -178,6 +197,7 @@ static int generate(struct generate_job *job)
         rc = mf_agree(s->comm, s->comm->rank == 0 ? mf_data_counted(s, path, (size_t)job->o->samples) : MF_OK);
     else
         rc = mf_generate_write(job, path);
+    if (rc == MF_OK && !s->common->dry_run && job->o->parts) rc = mf_tree_beside(s, path, job->o->parts);
     if (rc == MF_OK && !s->common->dry_run) rc = mf_data_report(s, path);
     free(path);
     return rc;
@@ -218,7 +238,7 @@ const struct mf_cmd mf_cmd_generate = {
         "With --layers the set also has activations of the network: /activations/NAME, [sample][channel][y][x], of the "
         "last time that the network looks at a sample. --layers list prints the names and extents, and makes nothing. "
         "Samples have the same bits with and without layers. --mask FILE puts activations of such a set in the place "
-        "of the network's own.\n"
+        "of the network's own. --export writes the complete set as files, too; data export --tree does so later.\n"
         "\n"
         "  mesoforge generate --model run/model.safetensors \\\n"
         "      --num-samples 1000 --output made.h5\n"
@@ -226,6 +246,8 @@ const struct mf_cmd mf_cmd_generate = {
         "      --num-samples 1000 --condition volume_fraction=0.3 --output thirty.h5\n"
         "  mesoforge generate --model run/model.safetensors \\\n"
         "      --layers encoder_bottleneck,midblock --output seen.h5\n"
+        "  mesoforge generate --model run/model.safetensors \\\n"
+        "      --layers midblock --export png,npz,json --output files.h5\n"
         "  mesoforge generate --model run/model.safetensors \\\n"
         "      --mask seen.h5 --mask-layers midblock --output masked.h5\n",
     .tables = tables,

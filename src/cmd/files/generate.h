@@ -15,7 +15,8 @@ struct generate {
     struct mf_made_by by;
     double sigma;
     long samples, first, steps, pass, per_class, mask_steps;
-    struct mf_texts condition, layers, mask_layers;
+    struct mf_texts condition, layers, mask_layers, export;
+    unsigned parts; /* of the tree of --export */
     const char *hours, *mask;
 };
 

@@ -58,6 +58,11 @@ void mf_json_text(struct mf_json *at, const char *key, const char *value)
     mf_json_put(at, key, out(text));
 }
 
+void mf_json_bytes(struct mf_json *at, const char *key, const char *text, size_t n)
+{
+    mf_json_put(at, key, out(json_stringn(text, n)));
+}
+
 void mf_json_bool(struct mf_json *at, const char *key, int value) { mf_json_put(at, key, out(json_boolean(value))); }
 
 void mf_json_null(struct mf_json *at, const char *key) { mf_json_put(at, key, out(json_null())); }

@@ -66,6 +66,17 @@ void mf_json_wholes(struct mf_json *at, const char *key, const double *values, s
 /** Parses JSON text. NULL if it is none; no message. */
 struct mf_json *mf_json_parse(const char *text);
 
+/**
+ * The same for files of other programs. A whole number of any size is a real. A text may hold NUL characters; see
+ * mf_json_length(). The second form parses @p bytes bytes, and says in *why (of @p room bytes) what is wrong.
+ */
+int mf_json_load_foreign(const char *path, size_t most, struct mf_json **value);
+struct mf_json *mf_json_parse_foreign(const char *text, size_t bytes, char *why, size_t room);
+/** Bytes of a text. */
+size_t mf_json_length(const struct mf_json *text);
+/** Puts a text of @p n bytes of UTF-8, in which NUL is a character. */
+void mf_json_bytes(struct mf_json *at, const char *key, const char *text, size_t n);
+
 /** A copy with all that is in it. */
 struct mf_json *mf_json_copy(const struct mf_json *value);
 

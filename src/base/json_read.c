@@ -19,7 +19,7 @@ static size_t mark_of(const char *text, size_t bytes)
     return bytes >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
 }
 
-int mf_json_load(const char *path, size_t most, struct mf_json **value)
+static int load(const char *path, size_t most, size_t how, struct mf_json **value)
 {
     json_error_t error;
     size_t bytes = 0, mark;
@@ -27,13 +27,33 @@ int mf_json_load(const char *path, size_t most, struct mf_json **value)
 
     MF_TRY(mf_text_load(path, most, &text, &bytes));
     mark = mark_of(text, bytes);
-    *value = bytes <= most ? out(json_loadb(text + mark, bytes - mark, JSON_REJECT_DUPLICATES, &error)) : NULL;
+    *value = bytes <= most ? out(json_loadb(text + mark, bytes - mark, JSON_REJECT_DUPLICATES | how, &error)) : NULL;
     free(text);
     if (*value) return MF_OK;
     if (bytes > most) return mf_fail(MF_INPUT, "'%.300s' is longer than %zu bytes, too long for its kind", path, most);
     return mf_fail(MF_INPUT, "'%.300s' is not JSON: %s (line %d, column %d)", path, error.text, error.line,
                    error.column);
 }
+
+int mf_json_load(const char *path, size_t most, struct mf_json **value) { return load(path, most, 0, value); }
+
+enum { FOREIGN = JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL };
+
+int mf_json_load_foreign(const char *path, size_t most, struct mf_json **value)
+{
+    return load(path, most, FOREIGN, value);
+}
+
+struct mf_json *mf_json_parse_foreign(const char *text, size_t bytes, char *why, size_t room)
+{
+    json_error_t error;
+    struct mf_json *value = out(json_loadb(text, bytes, JSON_REJECT_DUPLICATES | FOREIGN, &error));
+
+    if (!value) snprintf(why, room, "%s (column %d)", error.text, error.column);
+    return value;
+}
+
+size_t mf_json_length(const struct mf_json *text) { return json_string_length(in(text)); }
 
 enum mf_json_kind mf_json_kind(const struct mf_json *value)
 {

@@ -11,7 +11,7 @@ function rank(path) {
     if (path ~ /^mpi\//) return 3
     if (path ~ /^slurm\//) return 4
     if (path ~ /^io\//) return 5
-    if (path ~ /^src\/(desc|optim|plan|synth)\//) return 6
+    if (path ~ /^src\/(desc|optim|plan|synth|text)\//) return 6
     if (path ~ /^src\/net\//) return 7
     if (path ~ /^src\/model\//) return 8
     if (path ~ /^src\/(run|map|show)\//) return 9
@@ -28,6 +28,7 @@ function owner(header) {
     if (header ~ /^(hdf5|H5.*|png|tiffio|tiff|cairo.*|zlib)\.h$/ || header ~ /^(openssl|cairo)\//) return "^io/"
     if (header ~ /^(fftw3|omp|cblas)\.h$/ || header ~ /^oneapi\//) return "^kernels/cpu/"
     if (header ~ /^(yaml|jansson)\.h$/) return "^src/base/"
+    if (header ~ /^(pcre2|utf8proc)\.h$/) return "^src/text/"
     if (header ~ /^(cuda|cublas|cudnn|nvml).*\.h$/) return "^kernels/cuda/"
     return ""
 }

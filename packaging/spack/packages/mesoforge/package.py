@@ -30,6 +30,8 @@ class Mesoforge(CMakePackage, CudaPackage):
     depends_on("cairo")
     depends_on("zlib-api")
     depends_on("openssl")
+    depends_on("pcre2+jit")
+    depends_on("utf8proc")
     depends_on("cuda@12:", when="+cuda")
 
     def cmake_args(self):

@@ -1,0 +1,33 @@
+/* Added tokens: texts that are found before a model sees the rest, such as <s> or [MASK]. */
+#ifndef MF_TEXT_ADDED_H
+#define MF_TEXT_ADDED_H
+
+#include "src/text/steps.h"
+#include "src/text/vocab.h"
+
+struct mf_added;
+
+/** Reads "added_tokens", an array of objects. @p normaliser changes tokens that are looked for in the changed text.
+ * Refuses with MF_INPUT, also a number that is not the one of the model's vocabulary. The caller frees. */
+int mf_added_read(const struct mf_part *part, const struct mf_vocab *vocab, const struct mf_text_steps *normaliser,
+                  struct mf_added **added);
+void mf_added_free(struct mf_added *added);
+
+/** The text of an added token, and whether it is special; NULL: it is none. A token that is looked for in the
+ * normalised text is normalised itself. */
+const char *mf_added_text(const struct mf_added *added, size_t number, size_t *n, int *is_special);
+
+/** The number of an added token, or MF_TOKEN_NONE; the largest number of one + 1. */
+int32_t mf_added_find(const struct mf_added *added, const char *text, size_t n);
+size_t mf_added_numbers(const struct mf_added *added);
+
+enum mf_added_stage { MF_ADDED_AS_WRITTEN, MF_ADDED_NORMALISED, MF_ADDED_STAGES };
+
+/**
+ * The first added token in text[from..n): the longest of those that begin first. 1 and its span, with the white space
+ * that it takes; 0: none. @p literal: special tokens are not looked for.
+ */
+int mf_added_next(const struct mf_added *added, enum mf_added_stage stage, int literal, const char *text, size_t n,
+                  size_t from, struct mf_span *span, uint32_t *number);
+
+#endif

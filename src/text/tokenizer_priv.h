@@ -1,0 +1,35 @@
+/* The parts of a tokenizer. */
+#ifndef MF_TEXT_TOKENIZER_PRIV_H
+#define MF_TEXT_TOKENIZER_PRIV_H
+
+#include "src/base/json.h"
+#include "src/text/added.h"
+#include "src/text/bpe.h"
+#include "src/text/frame.h"
+#include "src/text/steps.h"
+#include "src/text/tokenizer.h"
+#include "src/text/vocab.h"
+#include "src/text/wordpiece.h"
+
+struct mf_tokenizer {
+    struct mf_vocab vocab; /* of the model */
+    struct mf_added *added;
+    struct mf_text_steps normaliser, splitter, decoder;
+    struct mf_bpe *bpe; /* either of the two */
+    struct mf_wordpiece *wordpiece;
+    struct mf_frames frames;
+    int bytes; /* the model reads bytes */
+    /* room for work */
+    struct mf_pieces piece, spare;
+    struct mf_bytes normal;
+};
+
+/** The content of tokenizer.json, made of other files of a folder (plain.c). *value NULL: there are none. The caller
+ * frees. Refuses with MF_INPUT. */
+int mf_plain_load(const char *folder, struct mf_json **value);
+
+/** The largest file [bytes]; the bytes that one may have, which is at most that. */
+enum { MF_TOKENIZER_FILE_MOST = 256 << 20 };
+size_t mf_tokenizer_file_most(const char *path);
+
+#endif

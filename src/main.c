@@ -76,7 +76,8 @@ static int parse(const struct mf_cmd *verb, struct mf_options **options, void *i
 {
     int rc = mf_options_parse(options, verb->name, verb->tables, into, verb->size, argc, argv, verb->positional_max);
 
-    if (verb->alone) return rc == MF_OK ? rc : without_dashes(verb, rc, argc, argv);
+    if (verb == &mf_cmd_launch) return rc == MF_OK ? rc : without_dashes(verb, rc, argc, argv);
+    if (verb->alone) return rc;
     if (rc == MF_OK) rc = heed_environment(*options, into);
     return rc == MF_OK && verb->adopt ? verb->adopt(*options, into) : rc;
 }

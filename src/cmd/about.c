@@ -12,6 +12,7 @@
 #include "src/base/text.h"
 #include "src/base/version.h"
 #include "src/cmd/cmd.h"
+#include "src/text/version.h"
 
 static const char *const codes[] = {"0",  "done",
                                     "2",  "a bad option, configuration key or value",
@@ -46,6 +47,7 @@ static void version(void)
     printf("  MPI       %s\n", mf_comm_version());
     mf_io_version(stdout);
     mf_base_version(stdout);
+    mf_text_version(stdout);
 }
 
 static void exit_codes(void)

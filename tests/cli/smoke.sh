@@ -77,6 +77,9 @@ for ranks; do
     ends 2 $ranks match image.npy --limit_to 13
     ends 3 $ranks verify image.npy
 done
+printf '%s' '{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}' >tokenizer.json
+ends 0 1 infer tokens . --prompt abba --json
+ends 0 1 infer tokens . --tokens 2,1
 ends 0 1 launch --launcher sbatch --nodes 2 --ntasks-per-node 2 -- match image.npy --output volume.h5
 ends 0 1 launch --container docker:image:1 --launcher mpirun -- match image.npy --output volume.h5
 "$program" man --list >verbs && [ -s verbs ] || failures=$((failures + 1))

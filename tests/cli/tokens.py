@@ -1,0 +1,46 @@
+"""infer tokens: texts from the command line, a file, standard input and lines of JSON; numbers back to texts; what it warns of.
+
+    tokens.py MESOFORGE MPIEXEC FIXTURES
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from runs import check, finish
+
+PROGRAM, FIXTURES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[3])
+
+
+def tokens(name, *words, stdin=b""):
+    done = subprocess.run([PROGRAM, "infer", "tokens", os.path.join(FIXTURES, name), *words], input=stdin, capture_output=True)
+    check(done.returncode == 0, f"{name} {words}: {done.stderr.decode()}")
+    return done.stdout, done.stderr.decode()
+
+
+for kind in ("byte_level", "fallback", "wordpiece"):
+    lines = os.path.join(FIXTURES, kind, "expected.jsonl")
+    want = [json.loads(line) for line in open(lines, encoding="utf-8")]
+    for flags, key, text in (((), "ids", "decoded"), (("--special",), "ids", "decoded_all"), (("--bare",), "plain", None)):
+        got = json.loads(tokens(kind, "--prompts", lines, "--json", *flags)[0])["results"]
+        check([g["tokens"] for g in got] == [w[key] for w in want] and [g["text"] for g in got] == [w["text"] for w in want], f"{kind}: {key}")
+        check(text is None or [g["decoded"] for g in got] == [w[text] for w in want], f"{kind}: {text}")
+        check(all(len(g["pieces"]) == len(g["tokens"]) for g in got), f"{kind}: pieces")
+
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "text")
+    with open(path, "wb") as file:
+        file.write("the pores, \u4e2d\n".encode())
+    numbers, _ = tokens("byte_level", "--prompt", "@" + path)
+    check(numbers == tokens("byte_level", "--prompt", "-", stdin="the pores, \u4e2d\n".encode())[0] == tokens("byte_level", "--prompt", "the pores, \u4e2d\n")[0], "three ways")
+    back, _ = tokens("byte_level", "--tokens", ",".join(numbers.decode().split()))
+    check(back.decode() == "the pores, \u4e2d\n\n", f"numbers to text: {back}")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps({"tokens": [int(n) for n in numbers.split()]}) + "\n\n")
+    check(tokens("byte_level", "--prompts", path)[0] == back, "numbers of a file")
+
+special, literal = (tokens("byte_level", "--prompt", "<s>a</s>", "--bare", *flag)[0].split() for flag in ((), ("--literal",)))
+check(len(special) == 3 and len(literal) > 3 and special[0] == b"0", f"special tokens in a text: {special}, as text: {literal}")
+check("not UTF-8: 2 places became U+FFFD" in tokens("fallback", "--prompt", "-", stdin=b"a\xffb\xe4\xb8")[1], "bytes that are no text")
+finish("tokens")

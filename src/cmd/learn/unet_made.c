@@ -179,9 +179,12 @@ static int judged(void *context, struct mf_loop *loop, double *merit)
 static int stepped(void *context, struct mf_loop *loop, const struct mf_step *step)
 {
     struct mf_unet_made *u = context;
+    const double began = mf_now();
+    const int rc = mf_distil_stepped(&u->distil);
 
-    (void)loop, (void)step;
-    return mf_distil_stepped(&u->distil);
+    (void)step;
+    loop->stepping += mf_now() - began;
+    return rc;
 }
 
 static void listed(void *context, struct mf_checkpoint *checkpoint)

@@ -9,6 +9,7 @@
 #include "io/micro.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/model/fields.h"
 #include "src/model/foreign.h"
 
 /* Version 1 had "arguments" beside the name of the architecture. */
@@ -102,24 +103,6 @@ void mf_outputs_put(const struct mf_outputs *o, struct mf_json *to)
 
 /* -- reading -- */
 
-static int is_number(const struct mf_json *value)
-{
-    return value && (mf_json_kind(value) == MF_JSON_REAL || mf_json_kind(value) == MF_JSON_INT);
-}
-
-/* Up to n numbers of an array; how many there are. 0: one of them is no number. */
-static size_t numbers_of(const struct mf_json *at, const char *key, size_t n, double *values)
-{
-    const struct mf_json *array = mf_json_get(at, key);
-    const size_t count = array && mf_json_kind(array) == MF_JSON_ARRAY ? mf_json_count(array) : 0;
-
-    for (size_t i = 0; i < count && i < n; ++i) {
-        if (!is_number(mf_json_item(array, i))) return 0;
-        values[i] = mf_json_to_real(mf_json_item(array, i));
-    }
-    return count;
-}
-
 /* Values that a network divides by. */
 static int check_divisors(const struct mf_model_card *c, const char *key, size_t n, const double *values)
 {
@@ -151,7 +134,7 @@ static void add_size(void *context, const char *key, const struct mf_json *value
     FILE *to = context;
     const enum mf_json_kind kind = mf_json_kind(value);
 
-    if (kind == MF_JSON_ARRAY || (is_number(value) && mf_json_to_real(value) == 0) ||
+    if (kind == MF_JSON_ARRAY || (mf_field_is_number(value) && mf_json_to_real(value) == 0) ||
         (kind == MF_JSON_TEXT && strcmp(mf_json_to_text(value), "none") == 0))
         return;
     fputc(',', to);
@@ -201,17 +184,22 @@ static int check_sizes(const struct mf_model_card *c)
     return MF_OK;
 }
 
-/* What is wrong with a word is a fault of the file, not of an option. */
-static int read_word(struct mf_model_card *c, const char *word)
+int mf_model_card_blame(const struct mf_model_card *c, int rc)
 {
     char why[MF_ERR_TEXT];
+
+    if (rc != MF_USAGE || c->foreign || !c->path) return rc;
+    mf_err_take(why, sizeof why);
+    return mf_fail(MF_INPUT, "'%s': 'arch' of its metadata: %.300s", c->path, why);
+}
+
+static int read_word(struct mf_model_card *c, const char *word)
+{
     int rc = mf_arch_read(word, &c->arch, &c->args, NULL, NULL);
 
     if (rc == MF_OK) MF_TRY(check_sizes(c));
     if (rc == MF_OK) rc = mf_arch_complete(c->arch, &c->args);
-    if (rc == MF_OK) return MF_OK;
-    mf_err_take(why, sizeof why);
-    return mf_fail(MF_INPUT, "'%s': 'arch' of its metadata: %.300s", c->path, why);
+    return mf_model_card_blame(c, rc);
 }
 
 static int read_network(struct mf_model_card *c)
@@ -240,20 +228,19 @@ static int read_channels(struct mf_model_card *c, const struct mf_json *input)
     static const char *const key[] = {"mean", "deviation", "min", "max"};
     const size_t n = c->dims[3];
     double *values = MF_MUST(calloc(4 * n, sizeof *values), "units");
-    size_t got[4];
-    int rc;
+    int has[4], rc;
 
-    for (int k = 0; k < 4; ++k) got[k] = numbers_of(input, key[k], n, values + (size_t)k * n);
+    for (int k = 0; k < 4; ++k) has[k] = mf_field_numbers(mf_json_get(input, key[k]), n, values + (size_t)k * n);
     c->type = mf_json_get(input, "type") ? mf_json_get_text(input, "type") : NULL;
     c->channel = MF_MUST(calloc(n, sizeof *c->channel), "units");
     for (size_t k = 0; k < n; ++k) {
         c->channel[k] = (struct mf_channel){values[k], values[n + k], 1, 0};
-        if (got[2] != n || got[3] != n) continue;
+        if (!has[2] || !has[3]) continue;
         c->channel[k].least = values[2 * n + k];
         c->channel[k].most = values[3 * n + k];
     }
-    if (got[0] != n || got[1] != n)
-        rc = mf_model_card_refuse(c, got[0] == n ? "deviation" : "mean");
+    if (!has[0] || !has[1])
+        rc = mf_model_card_refuse(c, has[0] ? "deviation" : "mean");
     else
         rc = check_divisors(c, "deviation", n, values + n);
     free(values);
@@ -267,11 +254,13 @@ static int read_input(struct mf_model_card *c)
     double dims[4];
     long long phases;
 
-    if (!input || numbers_of(input, "extents", 4, dims) != 4) return mf_model_card_refuse(c, "input");
+    if (!input || !mf_field_numbers(mf_json_get(input, "extents"), 4, dims)) return mf_model_card_refuse(c, "input");
     for (int i = 0; i < 4; ++i) {
-        if (!(dims[i] >= 1 && dims[i] <= (i < 3 ? 1e6 : MF_CHANNELS_MAX))) return mf_model_card_refuse(c, "extents");
+        if (!(dims[i] >= 1 && dims[i] <= (i < 3 ? 1e6 : MF_CHANNELS_MAX)) || dims[i] != floor(dims[i]))
+            return mf_model_card_refuse(c, "extents");
         c->dims[i] = (size_t)dims[i];
     }
+    if (dims[0] * dims[1] * dims[2] * dims[3] > INT32_MAX) return mf_model_card_refuse(c, "extents");
     phases = mf_json_get_int(input, "phases");
     if (phases && (phases < 2 || phases > MF_PHASES_MAX || c->dims[3] != (phases == 2 ? 1 : (size_t)phases)))
         return mf_model_card_refuse(c, "phases");
@@ -279,17 +268,15 @@ static int read_input(struct mf_model_card *c)
     return c->phases ? MF_OK : read_channels(c, input);
 }
 
-static int read_name(const struct mf_model_card *c, const char *key, const struct mf_json *from, size_t i)
+static int read_names(const struct mf_model_card *c, const char *key, const struct mf_json *from)
 {
     mf_name *name = c->outputs.name;
+    int twice;
+    const size_t wrong = mf_field_names(from, c->outputs.count, name, &twice);
 
-    if (mf_json_kind(from) != MF_JSON_TEXT || !*mf_json_to_text(from))
-        return mf_fail(MF_INPUT, "'%s': '%s' of its metadata must be names (texts that are not empty)", c->path, key);
-    snprintf(name[i], sizeof name[i], "%s", mf_json_to_text(from));
-    for (size_t k = 0; k < i; ++k)
-        if (strcmp(name[k], name[i]) == 0)
-            return mf_fail(MF_INPUT, "'%s': '%s' of its metadata names '%s' twice", c->path, key, name[i]);
-    return MF_OK;
+    if (twice) return mf_fail(MF_INPUT, "'%s': '%s' of its metadata names '%s' twice", c->path, key, name[wrong]);
+    if (wrong == c->outputs.count) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s': '%s' of its metadata must be names (texts that are not empty)", c->path, key);
 }
 
 static int read_units(struct mf_model_card *c)
@@ -298,9 +285,9 @@ static int read_units(struct mf_model_card *c)
 
     o->mean = MF_MUST(calloc(o->count, sizeof *o->mean), "units");
     o->deviation = MF_MUST(calloc(o->count, sizeof *o->deviation), "units");
-    if (numbers_of(c->json, "column_mean", o->count, o->mean) != o->count)
+    if (!mf_field_numbers(mf_json_get(c->json, "column_mean"), o->count, o->mean))
         return mf_model_card_refuse(c, "column_mean");
-    if (numbers_of(c->json, "column_deviation", o->count, o->deviation) != o->count)
+    if (!mf_field_numbers(mf_json_get(c->json, "column_deviation"), o->count, o->deviation))
         return mf_model_card_refuse(c, "column_deviation");
     return check_divisors(c, "column_deviation", o->count, o->deviation);
 }
@@ -333,7 +320,7 @@ static int read_outputs(struct mf_model_card *c)
     o->count = mf_json_kind(names) == MF_JSON_ARRAY ? mf_json_count(names) : 0;
     if (o->count == 0) return mf_model_card_refuse(c, key);
     o->name = MF_MUST(calloc(o->count, sizeof *o->name), "names");
-    for (size_t i = 0; i < o->count; ++i) MF_TRY(read_name(c, key, mf_json_item(names, i), i));
+    MF_TRY(read_names(c, key, names));
     return classes ? MF_OK : read_units(c);
 }
 

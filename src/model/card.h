@@ -62,6 +62,10 @@ void mf_outputs_shares(const struct mf_outputs *outputs, size_t n, float *y);
 /** Puts outputs into an object, as mf_model_card_open() reads them. */
 void mf_outputs_put(const struct mf_outputs *outputs, struct mf_json *to);
 
+/** Returns @p rc of a network by the card's word. If that cannot be (MF_USAGE), it is a fault of the file: MF_INPUT.
+ * The user names that of a foreign file. */
+int mf_model_card_blame(const struct mf_model_card *card, int rc);
+
 /** Refuses a file's card (MF_INPUT): it does not say @p key as this program writes it. */
 int mf_model_card_refuse(const struct mf_model_card *card, const char *key);
 

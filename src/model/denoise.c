@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
+#include "src/model/fields.h"
 
 struct mf_noise_level mf_noise_level(double sigma)
 {
@@ -128,47 +129,19 @@ struct mf_json *mf_denoise_json(const struct mf_denoise *d)
     return json;
 }
 
-static int is_number(const struct mf_json *value)
-{
-    return value && (mf_json_kind(value) == MF_JSON_REAL || mf_json_kind(value) == MF_JSON_INT);
-}
-
-/* How many items; SIZE_MAX: it is no array. */
-static size_t count_of(const struct mf_json *array)
-{
-    return array && mf_json_kind(array) == MF_JSON_ARRAY ? mf_json_count(array) : SIZE_MAX;
-}
-
 static int read_names(const struct mf_json *names, size_t n, mf_name *name)
 {
-    for (size_t i = 0; i < n; ++i) {
-        const struct mf_json *item = mf_json_item(names, i);
+    int twice;
 
-        if (mf_json_kind(item) != MF_JSON_TEXT || !*mf_json_to_text(item)) return 0;
-        snprintf(name[i], sizeof name[i], "%s", mf_json_to_text(item));
-        for (size_t k = 0; k < i; ++k)
-            if (strcmp(name[k], name[i]) == 0) return 0;
-    }
-    return 1;
+    return mf_field_names(names, n, name, &twice) == n;
 }
 
 static int read_number(const struct mf_json *json, const char *name, double *to)
 {
     const struct mf_json *value = mf_json_get(json, name);
 
-    *to = is_number(value) ? mf_json_to_real(value) : NAN;
+    *to = mf_field_is_number(value) ? mf_json_to_real(value) : NAN;
     return isfinite(*to);
-}
-
-static int read_numbers(const struct mf_json *from, size_t n, double *to)
-{
-    if (count_of(from) != n) return 0;
-    for (size_t i = 0; i < n; ++i) {
-        if (!is_number(mf_json_item(from, i))) return 0;
-        to[i] = mf_json_to_real(mf_json_item(from, i));
-        if (!isfinite(to[i])) return 0;
-    }
-    return 1;
 }
 
 static int read_label(const struct mf_json *from, size_t classes, int32_t *label)
@@ -184,12 +157,12 @@ static int read_row(const struct mf_json *row, struct mf_denoise *d, size_t r)
 {
     const size_t labels = d->label ? 1 : 0;
 
-    if (count_of(row) != labels + d->columns) return 0;
+    if (mf_field_count(row) != labels + d->columns) return 0;
     if (d->label && !read_label(mf_json_item(row, 0), d->classes, &d->label[r])) return 0;
     for (size_t c = 0; c < d->columns; ++c) {
         float *value = &d->value[r * d->columns + c];
 
-        if (!is_number(mf_json_item(row, labels + c))) return 0;
+        if (!mf_field_is_number(mf_json_item(row, labels + c))) return 0;
         *value = (float)mf_json_to_real(mf_json_item(row, labels + c));
         if (!isfinite(*value)) return 0;
     }
@@ -208,10 +181,10 @@ int mf_denoise_read(const struct mf_json *json, struct mf_denoise *d, const char
                          *rows = mf_json_get(json, "conditions");
 
     *d = (struct mf_denoise){.deviation = 1};
-    if (count_of(classes) > MF_CLASSES_MAX) return refuse(key, "classes");
-    if (count_of(columns) > MF_REALS_MAX) return refuse(key, "columns");
-    if (count_of(rows) == SIZE_MAX) return refuse(key, "conditions");
-    mf_denoise_take(d, count_of(classes), count_of(columns), count_of(rows));
+    if (mf_field_count(classes) > MF_CLASSES_MAX) return refuse(key, "classes");
+    if (mf_field_count(columns) > MF_REALS_MAX) return refuse(key, "columns");
+    if (mf_field_count(rows) == SIZE_MAX) return refuse(key, "conditions");
+    mf_denoise_take(d, mf_field_count(classes), mf_field_count(columns), mf_field_count(rows));
     if (!read_number(json, "noise_mean", &d->mean)) return refuse(key, "noise_mean");
     if (!read_number(json, "noise_deviation", &d->deviation) || !(d->deviation > 0))
         return refuse(key, "noise_deviation");
@@ -221,8 +194,9 @@ int mf_denoise_read(const struct mf_json *json, struct mf_denoise *d, const char
         return refuse(key, "conditioning_sigma");
     if (!read_names(classes, d->classes, d->class_name)) return refuse(key, "classes");
     if (!read_names(columns, d->columns, d->column)) return refuse(key, "columns");
-    if (!read_numbers(mf_json_get(json, "column_mean"), d->columns, d->column_mean)) return refuse(key, "column_mean");
-    if (!read_numbers(mf_json_get(json, "column_deviation"), d->columns, d->column_deviation))
+    if (!mf_field_numbers(mf_json_get(json, "column_mean"), d->columns, d->column_mean))
+        return refuse(key, "column_mean");
+    if (!mf_field_numbers(mf_json_get(json, "column_deviation"), d->columns, d->column_deviation))
         return refuse(key, "column_deviation");
     for (size_t c = 0; c < d->columns; ++c)
         if (!(d->column_deviation[c] > 0)) return refuse(key, "column_deviation");

@@ -119,7 +119,7 @@ static int build(struct mf_model *m)
     b = (struct mf_build){.list = m->list};
     if (!m->card->denoise) MF_TRY(mf_arch_answers(m->card->arch));
     build_answer(m, &b);
-    MF_TRY(mf_build_end(&b));
+    MF_TRY(mf_model_card_blame(m->card, mf_build_end(&b)));
     MF_TRY(add_masks(m, &b));
     m->net->value[m->y].kept = 1;
     m->answers = mf_shape_count(&m->net->value[m->y].shape) / m->batch;

@@ -292,7 +292,7 @@ static int open_own(const struct mf_model_card *c, struct mf_scorer *m)
     struct mf_weights weights;
 
     m->network = m->own = MF_MUST(calloc(1, sizeof *m->own), "a network");
-    MF_TRY(mf_network_make(&wish, m->queue, m->own));
+    MF_TRY(mf_model_card_blame(c, mf_network_make(&wish, m->queue, m->own)));
     MF_TRY(mf_walk_open(&m->walk, m->own->net, m->queue, MF_WALK_PLANNED, NULL));
     weights = mf_network_weights(m->own, m->walk, NULL);
     mf_feed_open(m);

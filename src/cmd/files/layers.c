@@ -13,7 +13,7 @@
 
 static int find_all(const struct mf_model_card *card, struct mf_unet_tap **all, size_t *count)
 {
-    return mf_unet_taps(&card->args, card->dims[1], card->dims[2], all, count);
+    return mf_model_card_blame(card, mf_unet_taps(&card->args, card->dims[1], card->dims[2], all, count));
 }
 
 static int is_word(const struct mf_texts *words, const char *word)

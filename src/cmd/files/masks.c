@@ -133,7 +133,7 @@ static int find(const struct mf_comm *comm, struct mf_masks *m, size_t count, in
 static int list(const struct mf_model_card *card, const struct mf_texts *words, struct mf_masks *m, size_t *count)
 {
     if (words->count > 0) return mf_layers_find(card, "mask-layers", words, &m->layer, count);
-    return mf_unet_taps(&card->args, card->dims[1], card->dims[2], &m->layer, count);
+    return mf_model_card_blame(card, mf_unet_taps(&card->args, card->dims[1], card->dims[2], &m->layer, count));
 }
 
 int mf_masks_open(const struct mf_comm *comm, const char *path, const struct mf_model_card *card,

@@ -71,6 +71,9 @@ void mf_dataset_close(struct mf_dataset *set); /* NULL is accepted */
 /** Returns the range of channel @p c in the samples @p id [n], at least one. Local. */
 struct mf_channel mf_dataset_channel(const struct mf_dataset *set, size_t c, size_t n, const uint32_t *id);
 
+/** The column of real values with this name; set->reals: there is none. Local. */
+size_t mf_dataset_column(const struct mf_dataset *set, const char *name);
+
 /** Refuses with MF_INPUT a set without a sample in @p split. Local. */
 int mf_dataset_needs(const struct mf_dataset *set, enum mf_split split);
 

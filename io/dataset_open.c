@@ -402,6 +402,14 @@ void mf_dataset_close(struct mf_dataset *set)
     free(set);
 }
 
+size_t mf_dataset_column(const struct mf_dataset *set, const char *name)
+{
+    size_t c = 0;
+
+    while (c < set->reals && strcmp(set->real_name[c], name) != 0) ++c;
+    return c;
+}
+
 int mf_dataset_needs(const struct mf_dataset *set, enum mf_split split)
 {
     if (set->count[split]) return MF_OK;

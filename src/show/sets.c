@@ -246,11 +246,9 @@ static int measure_real(const struct mf_show *show, struct mf_sets *s)
 static size_t wanted_column(const struct mf_dataset *set, size_t phase)
 {
     char name[MF_REAL_TEXT];
-    size_t column = 0;
 
     snprintf(name, sizeof name, set->phases == 2 ? "wanted_volume_fraction" : "wanted_volume_fraction_%zu", phase);
-    while (column < set->reals && strcmp(set->real_name[column], name) != 0) ++column;
-    return column;
+    return mf_dataset_column(set, name);
 }
 
 /* Compares fraction [n][parts] with what was wanted of phase @p part. */

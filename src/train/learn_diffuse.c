@@ -457,22 +457,17 @@ static int load(const struct mf_model_card *card, struct mf_task *task)
     return MF_OK;
 }
 
-static int find_column(const struct mf_dataset *set, const char *name, size_t *column)
-{
-    *column = 0;
-    while (*column < set->reals && strcmp(set->real_name[*column], name) != 0) ++*column;
-    return *column < set->reals;
-}
-
 static int fit(struct mf_task *task, const char *path, struct mf_dataset *set)
 {
     struct own *own = task->own;
     const struct mf_denoise *d = &own->denoise;
 
-    for (size_t c = 0; c < d->columns; ++c)
-        if (!find_column(set, d->column[c], &own->column[c]))
+    for (size_t c = 0; c < d->columns; ++c) {
+        own->column[c] = mf_dataset_column(set, d->column[c]);
+        if (own->column[c] == set->reals)
             return mf_fail(MF_INPUT, "'%s' has no column '%s', which is a condition of the model of '%s'", set->path,
                            d->column[c], path);
+    }
     for (size_t k = 0; k < d->classes; ++k)
         if (set->classes != d->classes || strcmp(set->class_name[k], d->class_name[k]) != 0)
             return mf_fail(MF_INPUT, "'%s' has other classes than the model of '%s', or in another order", set->path,

@@ -254,9 +254,7 @@ static int fit(struct mf_task *task, const char *path, struct mf_dataset *set)
     struct own *own = task->own;
 
     for (size_t c = 0; c < task->head[0].outputs; ++c) {
-        own->column[c] = 0;
-        while (own->column[c] < set->reals && strcmp(set->real_name[own->column[c]], task->name[c]) != 0)
-            ++own->column[c];
+        own->column[c] = mf_dataset_column(set, task->name[c]);
         if (own->column[c] == set->reals)
             return mf_fail(MF_INPUT, "'%s' has no column '%s', which the model of '%s' predicts", set->path,
                            task->name[c], path);

@@ -1,4 +1,5 @@
 /* train unet: to remove noise, so that samples can be made. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +17,6 @@ enum { KEPT = 1000 /* conditions that the model's file keeps, at most */ };
 
 /* -- conditions -- */
 
-static size_t column_of(const struct mf_dataset *set, const char *name)
-{
-    size_t c = 0;
-
-    while (c < set->reals && strcmp(set->real_name[c], name) != 0) ++c;
-    return c;
-}
-
 struct conditions {
     int classes;
     size_t columns, *column; /* of the set */
@@ -32,7 +25,7 @@ struct conditions {
 /* Left out: the class, and the volume fraction, as far as the set has them. */
 static void choose_conditions(const struct mf_dataset *set, struct conditions *c)
 {
-    const size_t fraction = column_of(set, "volume_fraction");
+    const size_t fraction = mf_dataset_column(set, "volume_fraction");
 
     c->classes = set->classes > 1;
     if (fraction < set->reals) c->column[c->columns++] = fraction;
@@ -40,7 +33,7 @@ static void choose_conditions(const struct mf_dataset *set, struct conditions *c
 
 static int add_condition(const struct mf_dataset *set, const char *name, struct conditions *c)
 {
-    const size_t column = column_of(set, name);
+    const size_t column = mf_dataset_column(set, name);
 
     if (strcmp(name, "class") == 0) {
         if (set->classes == 0) return mf_fail(MF_USAGE, "--condition class: '%s' has no labels", set->path);
@@ -166,6 +159,39 @@ static int find_moves(const struct mf_train_cmd *o, const struct mf_dataset *set
     return rc;
 }
 
+/* Does the name end in an axis, as percolates_x and straightness_x_1 do? */
+static int has_axis(const char *name)
+{
+    const char *end = name + strlen(name);
+    const char *first = end;
+
+    while (first > name && isdigit((unsigned char)first[-1])) --first;
+    if (first < end && first > name && first[-1] == '_') end = first - 1;
+    return end - name > 2 && end[-2] == '_' && end[-1] >= 'x' && end[-1] <= 'z';
+}
+
+/* Is it about paths from face to face? These do not cross borders, which a shift moves. */
+static int is_of_paths(const char *name) { return strstr(name, "percolates_") || strstr(name, "straightness_"); }
+
+/* A moved sample would be told what is no longer so. */
+static int check_moves(const struct mf_dataset *set, const struct conditions *c, unsigned moves)
+{
+    for (size_t k = 0; k < c->columns; ++k) {
+        const char *name = set->real_name[c->column[k]];
+
+        if (moves & MF_MOVE_TURN && has_axis(name))
+            return mf_fail(MF_USAGE,
+                           "--augment turn: --condition %s is about one axis, and a turn swaps axes; leave one out",
+                           name);
+        if (moves & MF_MOVE_SHIFT && is_of_paths(name))
+            return mf_fail(MF_USAGE,
+                           "--augment shift: --condition %s is about paths between the borders, which a shift moves; "
+                           "leave one out",
+                           name);
+    }
+    return MF_OK;
+}
+
 static int check_noise(const struct mf_train_cmd *o)
 {
     const struct mf_arch *arch = mf_arch_find(o->arch);
@@ -193,6 +219,7 @@ static int open(const struct mf_train_cmd *o, const struct mf_dataset *set, stru
 
     if (rc == MF_OK) rc = find_moves(o, set, &moves);
     if (rc == MF_OK) rc = find_conditions(o, set, &c);
+    if (rc == MF_OK) rc = check_moves(set, &c, moves);
     if (rc == MF_OK) *task = mf_task_diffuse(set, describe(o, set, &c), c.column, moves);
     free(c.column);
     return rc;
@@ -232,7 +259,7 @@ const struct mf_opt mf_diffuse_rows[] = {
     ROW("condition-dropout", condition_dropout, MF_REAL, "0.1", "share of samples that are learnt without a condition"),
     ROW("augment", augment, MF_TEXTS, NULL,
         "move samples at random: shift (periodic), flip, turn (by 90 degrees, if directions do not matter); left out: "
-        "none"),
+        "none. A condition that a move changes is refused"),
     ROW("made-samples", made, MF_LONG, "64",
         "samples that are made after every epoch and compared with the validation split; 0: none"),
     ROW("noise-mean", noise_mean, MF_REAL, "-1.2", "of ln(noise level) in training; samples have deviation 0.5"),

@@ -16,10 +16,9 @@ static int find_column(const struct mf_dataset *set, const char *name, size_t *c
     char all[ALL] = "";
     size_t used = 0;
 
-    for (*column = 0; *column < set->reals; ++*column) {
-        if (strcmp(set->real_name[*column], name) == 0) return MF_OK;
-        known[*column] = set->real_name[*column];
-    }
+    *column = mf_dataset_column(set, name);
+    if (*column < set->reals) return MF_OK;
+    for (size_t c = 0; c < set->reals; ++c) known[c] = set->real_name[c];
     near = mf_nearest(name, known, set->reals);
     for (size_t c = 0; c < set->reals && used < sizeof all; ++c)
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", c ? ", " : "", known[c]);
@@ -29,11 +28,7 @@ static int find_column(const struct mf_dataset *set, const char *name, size_t *c
 
 static int is_column(const void *set, const char *name)
 {
-    const struct mf_dataset *s = set;
-    size_t c = 0;
-
-    while (c < s->reals && strcmp(s->real_name[c], name) != 0) ++c;
-    return c < s->reals;
+    return mf_dataset_column(set, name) < ((const struct mf_dataset *)set)->reals;
 }
 
 int mf_train_columns(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t *columns, size_t *column)

@@ -67,6 +67,10 @@ struct mf_writer;
 int mf_writer_open(const struct mf_comm *comm, const char *path, const struct mf_writer_wish *wish,
                    const struct mf_provenance *provenance, struct mf_writer **writer);
 
+/** Reads line @p name of the settings of a set, complete or not, into @p value [room]. Without such a line or such a
+ * set it is "". Collective. */
+void mf_writer_said(const struct mf_comm *comm, const char *path, const char *name, size_t room, char *value);
+
 /** [samples] 1: complete when the set was opened, or written by this rank since. Ranks make samples by this, and must
  * agree on who makes which. Local. */
 const uint8_t *mf_writer_status(const struct mf_writer *writer);

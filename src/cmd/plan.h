@@ -13,13 +13,17 @@ struct mf_plan_wish {
 };
 
 /** The rows, in the options of a verb that has a struct mf_plan_wish called wish. */
-#define MF_PLAN_WISH_ROWS(type)                                                                  \
-    MF_OPT(type, "hardware", wish.hardware, MF_TEXT, NULL,                                       \
-           "plan for the machine in this file; without: for this one"),                          \
-        MF_OPT(type, "ranks", wish.ranks, MF_LONG, "0",                                          \
-               "number of ranks; 0: chosen, or on this machine those that run"),                 \
-        MF_OPT(type, "explain", wish.explain, MF_FLAG, NULL, "every array and every candidate"), \
-        MF_OPT(type, "verify", wish.verify, MF_FLAG, NULL,                                       \
+#define MF_PLAN_WISH_MACHINE(type)                                               \
+    MF_OPT(type, "hardware", wish.hardware, MF_TEXT, NULL,                       \
+           "plan for the machine in this file; without: for this one"),          \
+        MF_OPT(type, "ranks", wish.ranks, MF_LONG, "0",                          \
+               "number of ranks; 0: chosen, or on this machine those that run"), \
+        MF_OPT(type, "explain", wish.explain, MF_FLAG, NULL, "every array and every candidate")
+
+/** And one for workloads that can be tried. */
+#define MF_PLAN_WISH_ROWS(type)                            \
+    MF_PLAN_WISH_MACHINE(type),                            \
+        MF_OPT(type, "verify", wish.verify, MF_FLAG, NULL, \
                "measure two steps of the planned and of other settings on these ranks, and plan the fastest")
 
 /** Refuses wishes that contradict each other: MF_USAGE. Local. */

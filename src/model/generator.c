@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/arena.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/model/foreign.h"
@@ -13,6 +14,7 @@ enum { ROOM = 4 /* samples and mf_sample()'s room */ };
 
 struct mf_generator {
     struct mf_model *model;
+    struct mf_queue *queue;
     const struct mf_model_card *card;
     size_t pass, voxels, channels, levels, width, layers, masks;
     struct mf_unet_tap *layer; /* [layers + masks] */
@@ -28,24 +30,49 @@ struct mf_generator {
 
 static size_t count_of(const struct mf_generator *g) { return g->voxels * g->channels; }
 
-static float *take(size_t n) { return MF_MUST(calloc(n + 1, sizeof(float)), "samples of a pass"); }
+static size_t activations(const struct mf_unet_tap *layer) { return layer->channels * layer->height * layer->width; }
 
-static void find_sizes(struct mf_generator *g)
+static void find_sizes(struct mf_generator *g, const struct mf_model_card *c)
 {
-    const struct mf_model_card *c = g->card = mf_model_says(g->model);
+    const struct mf_arch_args args = mf_arch_settled(&c->args);
 
+    g->card = c;
     g->voxels = c->dims[0] * c->dims[1] * c->dims[2];
     g->channels = c->dims[3];
-    g->levels = mf_model_reads(g->model, MF_DENOISE_LEVEL);
-    g->width = mf_model_reads(g->model, MF_DENOISE_CONDITION);
+    g->levels = mf_arch_noise_width(&args);
+    g->width = mf_denoise_width(c->denoise);
     for (size_t k = 0; k < g->channels; ++k) {
         g->mean[k] = mf_model_card_channel(c, k).mean;
         g->deviation[k] = mf_model_card_channel(c, k).deviation;
     }
-    g->level = take(g->levels);
-    g->condition = take(g->width);
-    g->seen = take(count_of(g));
-    g->memory = take(ROOM * g->pass * count_of(g));
+}
+
+/* The places of all arrays in one, which begins at @p at (NULL: nowhere); how many numbers it has. */
+static size_t lay(struct mf_generator *g, float *at)
+{
+    size_t most = 0, n = 0;
+
+    for (size_t k = 0; k < g->layers + g->masks; ++k) most = mf_max(most, activations(&g->layer[k]));
+    const struct {
+        float **array;
+        size_t count;
+    } part[] = {{&g->level, g->levels},
+                {&g->condition, g->width},
+                {&g->seen, count_of(g)},
+                {&g->memory, ROOM * g->pass * count_of(g)},
+                {&g->turned, most}};
+
+    for (size_t k = 0; k < sizeof part / sizeof *part; n += part[k++].count) *part[k].array = at ? at + n : NULL;
+    return n;
+}
+
+static int take_memory(struct mf_generator *g)
+{
+    float *all = mf_arena_zeros(g->queue->host, lay(g, NULL), sizeof(float), "samples of a pass");
+
+    if (!all) return MF_MEMORY;
+    (void)lay(g, all);
+    return MF_OK;
 }
 
 int mf_generator_card(const char *path, const char *word, struct mf_model_card *card)
@@ -56,49 +83,49 @@ int mf_generator_card(const char *path, const char *word, struct mf_model_card *
                    path, card->arch->name);
 }
 
-static size_t activations(const struct mf_unet_tap *layer) { return layer->channels * layer->height * layer->width; }
-
 static void keep_layers(struct mf_generator *g, const struct mf_generator_form *form)
 {
-    size_t most = 0;
-
+    g->pass = form->pass;
     g->layers = form->layers;
     g->masks = form->masks;
     g->layer = MF_MUST(calloc(g->layers + g->masks + 1, sizeof *g->layer), "layers");
-    for (size_t k = 0; k < g->layers + g->masks; ++k) {
+    for (size_t k = 0; k < g->layers + g->masks; ++k)
         g->layer[k] = k < g->layers ? form->layer[k] : form->mask[k - g->layers];
-        most = mf_max(most, activations(&g->layer[k]));
-    }
-    g->turned = take(most);
 }
 
-static int open_model(struct mf_generator *g, const char *path, const char *word, struct mf_queue *queue)
+/* The wish for its model; the caller frees the names: wish.layer. */
+static struct mf_model_wish wish_of(const struct mf_generator *g, const char *word)
 {
     const char **node = MF_MUST(calloc(g->layers + g->masks + 1, sizeof *node), "layers");
-    const struct mf_model_wish wish = {.word = word,
-                                       .batch = g->pass,
-                                       .layers = g->layers,
-                                       .layer = node,
-                                       .masks = g->masks,
-                                       .mask = node + g->layers};
-    int rc;
 
     for (size_t k = 0; k < g->layers + g->masks; ++k) node[k] = g->layer[k].node;
-    rc = mf_model_open_as(path, &wish, queue, &g->model);
-    free(node);
+    return (struct mf_model_wish){.word = word,
+                                  .batch = g->pass,
+                                  .layers = g->layers,
+                                  .layer = node,
+                                  .masks = g->masks,
+                                  .mask = node + g->layers};
+}
+
+static int open_model(struct mf_generator *g, const char *path, const char *word)
+{
+    const struct mf_model_wish wish = wish_of(g, word);
+    const int rc = mf_model_open_as(path, &wish, g->queue, &g->model);
+
+    free((void *)(uintptr_t)wish.layer);
     return rc;
 }
 
-static int open(struct mf_generator *g, const char *path, const char *word, struct mf_queue *queue)
+static int open(struct mf_generator *g, const char *path, const char *word)
 {
     struct mf_model_card card;
     const int rc = mf_generator_card(path, word, &card);
 
     mf_model_card_close(&card);
     MF_TRY(rc);
-    MF_TRY(open_model(g, path, word, queue));
-    find_sizes(g);
-    return MF_OK;
+    MF_TRY(open_model(g, path, word));
+    find_sizes(g, mf_model_says(g->model));
+    return take_memory(g);
 }
 
 int mf_generator_open(const char *path, const struct mf_generator_form *form, struct mf_queue *queue,
@@ -107,9 +134,9 @@ int mf_generator_open(const char *path, const struct mf_generator_form *form, st
     struct mf_generator *g = MF_MUST(calloc(1, sizeof *g), "a generator");
     int rc;
 
-    g->pass = form->pass;
+    g->queue = queue;
     keep_layers(g, form);
-    rc = open(g, path, form->word, queue);
+    rc = open(g, path, form->word);
     *generator = rc == MF_OK ? g : NULL;
     if (rc != MF_OK) mf_generator_close(g);
     return rc;
@@ -119,13 +146,26 @@ void mf_generator_close(struct mf_generator *g)
 {
     if (!g) return;
     mf_model_close(g->model);
-    free(g->level);
-    free(g->condition);
-    free(g->seen);
-    free(g->memory);
+    mf_arena_give(g->queue->host, g->level); /* all arrays */
     free(g->layer);
-    free(g->turned);
     free(g);
+}
+
+int mf_generator_foresee(const struct mf_model_card *card, const struct mf_generator_form *form, struct mf_queue *queue,
+                         struct mf_model_needs *needs)
+{
+    struct mf_generator g = {.queue = queue};
+    struct mf_model_wish wish;
+    int rc;
+
+    keep_layers(&g, form);
+    find_sizes(&g, card);
+    wish = wish_of(&g, form->word);
+    rc = mf_model_foresee(card, &wish, queue, needs);
+    needs->host += lay(&g, NULL) * sizeof(float);
+    free((void *)(uintptr_t)wish.layer);
+    free(g.layer);
+    return rc;
 }
 
 const struct mf_model_card *mf_generator_says(const struct mf_generator *g) { return g->card; }

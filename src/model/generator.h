@@ -29,6 +29,11 @@ struct mf_generator_form {
 int mf_generator_open(const char *path, const struct mf_generator_form *form, struct mf_queue *queue,
                       struct mf_generator **generator);
 
+/** The needs of mf_generator_open(), which takes exactly these bytes from the queue's arenas: see mf_model_foresee().
+ * Work is that of one look of the network at a pass. */
+int mf_generator_foresee(const struct mf_model_card *card, const struct mf_generator_form *form, struct mf_queue *queue,
+                         struct mf_model_needs *needs);
+
 /** NULL is accepted. */
 void mf_generator_close(struct mf_generator *generator);
 

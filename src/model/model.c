@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/arena.h"
 #include "src/base/err.h"
 #include "src/model/weights.h"
 #include "src/net/pass.h"
@@ -44,8 +45,7 @@ static int add_input(struct mf_model *m, struct mf_build *b, const char *name, s
 {
     const size_t each = mf_shape_count(&shape) / m->batch;
 
-    m->input[m->inputs++] = (struct input){name, mf_build_input(b, name, shape), each,
-                                           MF_MUST(calloc(m->batch * each + 1, sizeof(float)), "samples of a walk")};
+    m->input[m->inputs++] = (struct input){name, mf_build_input(b, name, shape), each, NULL};
     return m->input[m->inputs - 1].value;
 }
 
@@ -72,7 +72,6 @@ static int add_masks(struct mf_model *m, struct mf_build *b)
         snprintf(name, sizeof name, "%.60s.mask", m->wish.mask[k]);
         (void)mf_pass_replace(m->list, v, add_input(m, b, "mask.other", m->net->value[v].shape), keep, put, name);
     }
-    for (size_t r = 0; r < m->batch; ++r) mf_model_put_masks(m, r, 0);
     return MF_OK;
 }
 
@@ -110,6 +109,7 @@ static int keep_layers(struct mf_model *m)
     return MF_OK;
 }
 
+/* The list of the network, planned. */
 static int build(struct mf_model *m)
 {
     struct mf_build b;
@@ -128,6 +128,21 @@ static int build(struct mf_model *m)
     mf_pass_fuse(m->list, MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
     MF_TRY(mf_pass_plan(m->list, m->queue));
     mf_pass_live(m->net);
+    return MF_OK;
+}
+
+static size_t bytes_of(const struct mf_model *m, const struct input *input)
+{
+    return m->batch * input->each * sizeof *input->host;
+}
+
+static int take_memory(struct mf_model *m)
+{
+    for (size_t k = 0; k < m->inputs; ++k) {
+        m->input[k].host = mf_arena_zeros(m->queue->host, 1, bytes_of(m, &m->input[k]), "inputs of a network");
+        if (!m->input[k].host) return MF_MEMORY;
+    }
+    for (size_t r = 0; m->wish.masks > 0 && r < m->batch; ++r) mf_model_put_masks(m, r, 0);
     return mf_walk_open(&m->walk, m->net, m->queue, MF_WALK_PLANNED, NULL);
 }
 
@@ -174,6 +189,7 @@ static int open_file(struct mf_model *m, const char *path)
     MF_TRY(mf_model_card_open_as(path, m->wish.word, &m->own));
     if (m->own.outputs.count == 0 && !m->own.denoise) return mf_model_card_refuse(&m->own, "classes"); /* or columns */
     MF_TRY(build(m));
+    MF_TRY(take_memory(m));
     w = weights_of(m);
     MF_TRY(mf_weights_load(&w, m->own.file, NULL));
     find_form(m);
@@ -210,12 +226,35 @@ int mf_model_make(const struct mf_model_card *card, uint64_t seed, size_t batch,
 
     m->card = card;
     rc = build(m);
+    if (rc == MF_OK) rc = take_memory(m);
     if (rc == MF_OK) {
         w = weights_of(m);
         mf_weights_start(&w, seed);
         find_form(m);
     }
     return give(rc, m, model);
+}
+
+int mf_model_foresee(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
+                     struct mf_model_needs *needs)
+{
+    struct mf_model *m = new_model(wish, queue);
+    int rc;
+
+    *needs = (struct mf_model_needs){0};
+    m->card = card;
+    rc = build(m);
+    if (rc == MF_OK) {
+        needs->device = m->net->lasting[MF_PLACE_DEVICE] + m->net->room[MF_PLACE_DEVICE];
+        needs->weights = m->net->lasting[MF_PLACE_DEVICE];
+        needs->host = m->net->lasting[MF_PLACE_HOST] + m->net->room[MF_PLACE_HOST];
+        needs->traffic = mf_list_traffic(m->list);
+        needs->nodes = (double)m->list->nodes;
+        for (size_t k = 0; k < m->inputs; ++k) needs->host += bytes_of(m, &m->input[k]);
+        for (size_t k = 0; k < m->list->nodes; ++k) needs->operations += mf_node_operations(m->net, &m->list->node[k]);
+    }
+    mf_model_close(m);
+    return rc;
 }
 
 void mf_model_close(struct mf_model *m)
@@ -225,7 +264,7 @@ void mf_model_close(struct mf_model *m)
     if (m->list) mf_list_release(m->list, m->queue);
     if (m->net) mf_net_free(m->net);
     mf_model_card_close(&m->own);
-    for (size_t k = 0; k < m->inputs; ++k) free(m->input[k].host);
+    for (size_t k = 0; k < m->inputs; ++k) mf_arena_give(m->queue->host, m->input[k].host);
     free(m->input);
     free(m->layer);
     free(m);

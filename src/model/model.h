@@ -45,6 +45,17 @@ int mf_model_open_as(const char *path, const struct mf_model_wish *wish, struct 
 int mf_model_make(const struct mf_model_card *card, uint64_t seed, size_t batch, struct mf_queue *queue,
                   struct mf_model **model);
 
+/** A walk of a model takes bytes of arrays on the device and in host memory. On cpu both are one. */
+struct mf_model_needs {
+    size_t device, host, weights;      /* weights: of device */
+    double operations, traffic, nodes; /* of a walk; traffic: bytes (mf_list_traffic()) */
+};
+
+/** Finds the needs of mf_model_open_as(), which takes exactly these bytes from the queue's arenas. Nothing is taken,
+ * and no weight is read, so @p queue may be dry (kernels/dry.h). Refuses as that, but not for want of memory. */
+int mf_model_foresee(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
+                     struct mf_model_needs *needs);
+
 /** NULL is accepted. */
 void mf_model_close(struct mf_model *model);
 

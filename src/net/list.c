@@ -368,3 +368,21 @@ void mf_list_print(const struct mf_list *list, FILE *file, int places)
         fputc('\n', file);
     }
 }
+
+double mf_list_traffic(const struct mf_list *list)
+{
+    struct mf_operand operand[MF_OPERANDS];
+    double sum = 0;
+
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const size_t n = mf_node_operands(&list->node[i], operand);
+
+        for (size_t k = 0; k < n; ++k) {
+            const struct mf_value *value = &list->net->value[operand[k].value];
+
+            if (value->role != MF_ROLE_WORK && value->place == MF_PLACE_DEVICE)
+                sum += (double)mf_shape_bytes(&value->shape);
+        }
+    }
+    return sum;
+}

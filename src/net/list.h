@@ -219,6 +219,9 @@ static inline int mf_node_comes_back(const struct mf_node *node)
     return (node->op == MF_OP_TRADE) == (node->back != 0);
 }
 
+/** Bytes that the nodes of a list read and write in device memory, work memory aside. */
+double mf_list_traffic(const struct mf_list *list);
+
 /** Bytes of this rank's rows that a node trade or trade_back moves; 0: it is another node, or stands for rounds that
  * may not come. */
 size_t mf_node_traded(const struct mf_net *net, const struct mf_node *node);

@@ -79,6 +79,11 @@ struct mf_plan_cost {
 /** Adds a part to the total. */
 void mf_plan_pay(struct mf_plan_cost *cost, const char *name, double seconds);
 
+/** Adds "memory" and "arithmetic" of lists of a network on a rank. They have @p traffic bytes and @p operations. @p
+ * half: products have factors of 16 bits. */
+void mf_plan_pay_lists(struct mf_plan_cost *cost, const struct mf_placement *place, const struct mf_rates *rates,
+                       int half, double operations, double traffic);
+
 /** Multiplies the total, what a trial measures, and all parts. */
 void mf_plan_scale(struct mf_plan_cost *cost, double factor);
 

@@ -200,23 +200,6 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
 
 /* ---- facts ---- */
 
-/* Of the memory in which the state is. */
-static double traffic_of(const struct mf_list *list)
-{
-    struct mf_operand operand[MF_OPERANDS];
-    double sum = 0;
-
-    for (size_t i = 0; i < list->nodes; ++i) {
-        const size_t n = mf_node_operands(&list->node[i], operand);
-
-        for (size_t k = 0; k < n; ++k)
-            if (list->net->value[operand[k].value].role != MF_ROLE_WORK &&
-                list->net->value[operand[k].value].place == MF_PLACE_DEVICE)
-                sum += (double)mf_shape_bytes(&list->net->value[operand[k].value].shape);
-    }
-    return sum;
-}
-
 /* A sum over ranks is a scatter and a gather. */
 static double exchanged_of(const struct mf_list *list)
 {
@@ -237,7 +220,7 @@ static void count(const struct mf_network *n, const struct mf_list *list, double
 {
     if (!list) return;
     fact[MF_TRAIN_OPERATIONS] += times * mf_network_operations(n, list);
-    fact[MF_TRAIN_TRAFFIC] += times * traffic_of(list);
+    fact[MF_TRAIN_TRAFFIC] += times * mf_list_traffic(list);
     fact[MF_TRAIN_NODES] += times * (double)list->nodes;
     fact[MF_TRAIN_EXCHANGED] += times * exchanged_of(list);
 }
@@ -301,17 +284,6 @@ int mf_train_print_lists(const struct mf_train_work *w, const struct mf_plan_ran
 
 /* ---- price ---- */
 
-/* Share of the peak rate of 32-bit arithmetic that products and convolutions reach, on cores and on GPUs. */
-static const double CORE_SHARE = 0.50, GPU_SHARE = 0.30;
-
-/* Products in 16 bits beside 32: the ratio of peaks in data sheets of A100, H100 and L4. Cores differ too much: some
- * multiply 16 bits, others widen them. */
-static double gain_of_16_bits(const struct mf_placement *place, int capability)
-{
-    if (!place->device) return 1;
-    return capability == 80 || capability == 90 || capability == 100 ? 15 : 4;
-}
-
 /* @p bytes are scattered and gathered. On cores an array is read and written once in each. */
 static double exchange(const struct mf_placement *place, size_t rank, const struct mf_rates *r, double bytes)
 {
@@ -347,11 +319,8 @@ void mf_train_price(const void *work, const struct mf_placement *place, size_t r
                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
 {
     const struct mf_train_work *w = work;
-    const double gain = w->opts->type == MF_F32 ? 1 : gain_of_16_bits(place, rates->capability);
-    const double share = place->device ? GPU_SHARE : CORE_SHARE;
 
-    mf_plan_pay(cost, "memory", fact[MF_TRAIN_TRAFFIC] / rates->memory);
-    mf_plan_pay(cost, "arithmetic", fact[MF_TRAIN_OPERATIONS] / (rates->flops * share * gain));
+    mf_plan_pay_lists(cost, place, rates, w->opts->type != MF_F32, fact[MF_TRAIN_OPERATIONS], fact[MF_TRAIN_TRAFFIC]);
     mf_plan_pay(cost, "exchange", exchange(place, rank, rates, fact[MF_TRAIN_EXCHANGED]));
     if (mf_plan_get(settings, "offload"))
         mf_plan_pay(cost, "offload", offload(place, rates, settings, fact[MF_TRAIN_GRADIENTS]));

@@ -266,6 +266,33 @@ def takes_weights_of_others():
         check(len(z) > 1000 and abs(z.mean()) < 0.1 and abs(z.std() - 1) < 0.1 + off and abs(z).max() < 5 + off, f"sigma {sigma}: {len(z)}, {z.mean()}, {z.std()}, {abs(z).max()}")
 
 
+def plans():
+    """A plan has the bytes that a run takes. Where memory is short, a new set gets smaller passes on all ranks, and keeps them."""
+    for words, ranks in ((["--model", "run", *LAYERS], 1), (["--model", "run", "--mask", "one.h5", "--mask-layers", "encoder_bottleneck", "--pass-size", "5"], 3),
+                         (["--model", "grey"], 1), (["--model", "foreign.safetensors", "--arch", TRAIN[5], "--layers", "midblock"], 2)):
+        words = [*words, "--num-samples", "11", "--steps", "2", "--threads", "1", "--json"]
+        plan = json.loads(made("plan", "generate", *words, "--ranks", ranks).out)["bytes"]["per_rank"]
+        for more in (["--dry-run"], []):
+            peaks = json.loads(made("generate", *words, *more, "--output", "planned.h5", ranks=ranks).out)["peak_bytes"]
+            check(peaks["predicted"] == plan and (more or peaks["arena"] == plan), f"{words}: planned {plan}, {peaks}")
+        os.remove("planned.h5")
+    short = ["--model", "run", "--steps", "2", "--memory-limit", "1", "--threads", "1"]
+    plan = json.loads(made("plan", "generate", *short, "--pass-size", "64", "--json").out)
+    short += ["--output", "short.h5", "--num-samples"]
+    done = made("generate", *short, "40", "--pass-size", "64", ranks=2)
+    check(plan["settings"]["pass"] == 32 and "all ranks go on with passes of 32 samples" in done.err, f"little memory: {plan['settings']}, {done}")
+    made("generate", *short, "70")
+    generate("long.h5", "--num-samples", "70", "--pass-size", "32", steps=2, layers=[])
+    same(arrays("long.h5"), arrays("short.h5"), "passes that were made smaller")
+    done = run("generate", *short, "99", "--pass-size", "1000")
+    check(done.status == 5 and "cannot change" in done.err, f"an old set: {done}")
+    hardware = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/hardware/l4x4.json")
+    table = json.loads(made("plan", "generate", "--profile", "table:generate", "--hardware", hardware, "--json").out)
+    check(table["pass_size"] == 128 and table["most"] is None, f"table: {table}")
+    plan = json.loads(made("plan", "generate", "--model", "run", "--hardware", hardware, "--device", "cuda", "--json").out)
+    check(plan["device"] == "cuda" and plan["settings"]["pass"] == 64, f"GPUs: {plan['device']}, {plan['settings']}")
+
+
 def heun(z, levels, network):
     """Second order of Heun without added noise, of 2 len(levels) - 1 looks, which are numbered. @network: what it gives in a look."""
     def clean(x, sigma, look):
@@ -331,4 +358,5 @@ masks()
 obeys()
 one_step()
 takes_weights_of_others()
+plans()
 finish("generate")

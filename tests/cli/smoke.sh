@@ -68,6 +68,7 @@ for ranks; do
     ends 0 $ranks train moe --data set.h5 --experts 4 --width 8 --epochs 2 --sleep-every 1 --results-dir mixed --verbose
     ends 0 $ranks train unet --data set.h5 --arch unet:width=8,depth=2,blocks=1 --epochs 1 --made-samples 8 --results-dir makes --verbose
     ends 0 $ranks train unet --data set.h5 --teacher makes/model.safetensors --max-steps 2 --made-samples 8 --results-dir onestep
+    ends 0 $ranks plan generate --model makes/model.safetensors --num-samples 10 --ranks "$ranks" --explain --verbose
     ends 0 $ranks generate --model makes/model.safetensors --num-samples 10 --steps 2 --layers midblock --output made.h5 --verbose
     ends 0 $ranks compare set.h5 made.h5 --output sets.png
     ends 0 $ranks eval class/model.safetensors --data set.h5 --output table.csv --plot confusion.png

@@ -48,7 +48,7 @@ static int check_info(const struct mf_session *session, void *options)
 static int run_info(struct mf_session *session, void *options)
 {
     (void)options;
-    return mf_data_report(session, file_of(session));
+    return mf_data_report(session, file_of(session), NULL);
 }
 
 const struct mf_cmd mf_cmd_data_info = {
@@ -164,7 +164,7 @@ static int run_split(struct mf_session *session, void *options)
     else
         rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, out, set->samples) : MF_OK);
     mf_dataset_close(set);
-    return rc == MF_OK && !o->common.dry_run ? mf_data_report(session, out) : rc;
+    return rc == MF_OK && !o->common.dry_run ? mf_data_report(session, out, NULL) : rc;
 }
 
 const struct mf_cmd mf_cmd_data_split = {

@@ -150,7 +150,7 @@ static int import(struct mf_session *session, const struct data_import *o, struc
     free(options);
     MF_TRY(rc);
     if (session->comm->rank == 0) mf_source_doubt(source);
-    return mf_data_report(session, path);
+    return mf_data_report(session, path, NULL);
 }
 
 static int dry_run(const struct mf_session *session, const struct mf_source *source, const char *path)

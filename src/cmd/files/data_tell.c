@@ -125,7 +125,12 @@ int mf_data_counted(const struct mf_session *session, const char *path, size_t s
     return rc;
 }
 
-int mf_data_report(const struct mf_session *session, const char *path)
+static void add(void *context, const char *key, const struct mf_json *value)
+{
+    mf_json_put(context, key, mf_json_copy(value));
+}
+
+int mf_data_report(const struct mf_session *session, const char *path, const struct mf_json *more)
 {
     struct mf_dataset *set = NULL;
     struct mf_json *json = NULL;
@@ -144,6 +149,7 @@ int mf_data_report(const struct mf_session *session, const char *path)
     mf_doubt_reals(set, set->reals, NULL);
     if (json) {
         MF_JSON(json, "seconds", mf_now() - session->start, "ranks", session->comm->size);
+        if (more) mf_json_each(more, add, json);
         rc = mf_json_write(json, stdout);
         mf_json_free(json);
     }

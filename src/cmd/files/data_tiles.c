@@ -261,7 +261,7 @@ static int write_set(struct cutting *c, const struct data_import *o, const char 
     free(names);
     free(options);
     MF_TRY(rc);
-    return mf_data_report(c->session, path);
+    return mf_data_report(c->session, path, NULL);
 }
 
 /* All is read and divided. Collective. */

@@ -24,8 +24,8 @@ struct generate_job {
     struct mf_session *session;
     const struct generate *o;
     int lists; /* it only prints the layers */
+    struct mf_model_card card;
     struct mf_generator *generator;
-    const struct mf_model_card *card;
     struct mf_generator_wish wish;
     struct mf_unet_tap *layer; /* [layers] whose activations are kept */
     size_t layers;
@@ -38,23 +38,54 @@ struct generate_job {
     const char **name; /* [columns] the same */
     const char **class_name;
     char *settings;
-    size_t pass, bytes; /* bytes: of a sample's x */
-    int placed;         /* masks of one row are in the network */
-    /* of a pass */
+    size_t bytes;     /* of a sample's x */
+    size_t measuring; /* bytes that measures of a sample take for a moment */
+    size_t pass;      /* samples of a pass */
+    int old;          /* the set is there, and has this pass: it cannot shrink */
+    int placed;       /* masks of one row are in the network */
+    /* of a pass: all in one array of the session's arena, which begins with x */
     uint8_t *x;
     int32_t *label;
     float *value, *real;
     uint64_t *seed;
-    float **activation; /* [layers] to [pass][channels][y][x] each; in the session's arena */
+    float **activation; /* [layers] to [pass][channels][y][x] each */
 };
 
-/** Names columns and arrays of the set, by the open model. Local. */
+/** Opens the card of the model, reads wishes, and names columns and arrays of the set. Local but for what it says;
+ * mf_generate_close() ends, also after a refusal. Collective; refuses (agreed) as the parts do. */
+int mf_generate_open(struct generate_job *job);
+void mf_generate_close(struct generate_job *job);
+
+/** A generator of one step says its steps and its noise level itself. As struct mf_cmd.adopt. */
+int mf_generate_adopt(struct mf_options *options, const void *into);
+
+/** Refuses options that contradict each other: MF_USAGE. Local. */
+int mf_generate_check(const struct mf_session *session, struct generate *options);
+
+/** The rows of generate, which plan generate has too. */
+extern const struct mf_opt mf_generate_rows[];
+
+/** The form of a generator for passes of @p pass samples. Local. */
+struct mf_generator_form mf_generate_form(const struct generate_job *job, size_t pass);
+
+/** Samples of a pass where neither an option nor a set says it: 8 on cores, 64 on a GPU. */
+static inline size_t mf_generate_pass(const struct generate *o, int device)
+{
+    return o->pass > 0 ? (size_t)o->pass : device ? 64 : 8;
+}
+
+/** Names columns and arrays of the set, by the open card. Local. */
 void mf_generate_name(struct generate_job *job);
+void mf_generate_unname(struct generate_job *job);
 
 /** Writes job->settings: all that the samples follow from. Collective; refuses (agreed) with MF_INPUT. */
 int mf_generate_settings(struct generate_job *job);
 
-/** Takes the memory of a pass, and gives it back. The first is collective; refuses (agreed) with MF_MEMORY. */
+/** Places the arrays of @p pass samples from @p at on, and returns their bytes. NULL: it only counts. Local. */
+size_t mf_generate_lay(struct generate_job *job, size_t pass, char *at);
+
+/** Opens the generator and takes the memory of a pass; gives both back. The first is collective; refuses (agreed) as
+ * mf_generator_open(). */
 int mf_generate_take(struct generate_job *job);
 void mf_generate_give(struct generate_job *job);
 

@@ -14,7 +14,7 @@ enum { FLUSH = 2 /* s */ };
 
 static int measure(struct generate_job *job, size_t row)
 {
-    const struct mf_model_card *c = job->card;
+    const struct mf_model_card *c = &job->card;
     float *real = job->real + row * job->columns + job->properties.columns;
     const float *value = job->value + row * c->denoise->columns;
 

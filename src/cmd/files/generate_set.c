@@ -6,18 +6,19 @@
 
 #include "io/hash.h"
 #include "io/safetensors.h"
+#include "kernels/op.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/files/generate.h"
 
 int mf_generate_knows(const struct generate_job *job, size_t c)
 {
-    return job->card->denoise->rows > 0 || !isnan(job->wish.value[c]);
+    return job->card.denoise->rows > 0 || !isnan(job->wish.value[c]);
 }
 
 static void name_columns(struct generate_job *job)
 {
-    const struct mf_denoise *d = job->card->denoise;
+    const struct mf_denoise *d = job->card.denoise;
 
     job->column = MF_MUST(calloc(job->properties.columns + d->columns + 1, sizeof *job->column), "columns");
     for (size_t c = 0; c < job->properties.columns; ++c)
@@ -33,7 +34,7 @@ static void name_columns(struct generate_job *job)
 
 struct mf_dataset_wish mf_generate_wish(const struct generate_job *job)
 {
-    const struct mf_model_card *c = job->card;
+    const struct mf_model_card *c = &job->card;
 
     return (struct mf_dataset_wish){.samples = (size_t)job->o->samples,
                                     .ndim = c->dims[0] > 1 ? 3 : 2,
@@ -63,8 +64,25 @@ static void name_arrays(struct generate_job *job)
 
 void mf_generate_name(struct generate_job *job)
 {
+    const struct mf_model_card *c = &job->card;
+    const size_t voxels = c->dims[0] * c->dims[1] * c->dims[2];
+
+    job->bytes = c->phases ? voxels : voxels * c->dims[3] * (mf_model_card_bytes(c) ? 1 : sizeof(float));
+    job->activation = MF_MUST(calloc(job->layers + 1, sizeof *job->activation), "layers");
     name_columns(job);
     name_arrays(job);
+}
+
+void mf_generate_unname(struct generate_job *job)
+{
+    for (size_t k = 0; job->path && k < job->layers; ++k) free(job->path[k]);
+    free(job->path);
+    free(job->array);
+    free(job->activation);
+    free(job->column);
+    free(job->name);
+    free(job->class_name);
+    free(job->settings);
 }
 
 /* The hash of a file, on all ranks. Collective. */
@@ -79,8 +97,8 @@ int mf_generate_settings(struct generate_job *job)
 {
     const struct generate *o = job->o;
     const struct mf_comm *comm = job->session->comm;
-    const struct mf_denoise *d = job->card->denoise;
-    char hash[MF_HASH_TEXT] = "", mask[MF_HASH_TEXT] = "", *file = mf_safetensors_where(job->card->path);
+    const struct mf_denoise *d = job->card.denoise;
+    char hash[MF_HASH_TEXT] = "", mask[MF_HASH_TEXT] = "", *file = mf_safetensors_where(job->card.path);
     size_t size;
     FILE *to;
     int rc = hash_of(comm, file, hash);
@@ -89,11 +107,11 @@ int mf_generate_settings(struct generate_job *job)
     if (rc == MF_OK && job->masks.count > 0) rc = hash_of(comm, o->mask, mask);
     MF_TRY(rc);
     to = MF_MUST(open_memstream(&job->settings, &size), "settings");
-    fprintf(to, "model: %s\n--seed: %ld\n--steps: %ld\n--pass-size: %ld\n--first: %ld\n--samples-per-class: %ld\n",
-            hash, o->common.seed, o->steps, o->pass, o->first, o->per_class);
+    fprintf(to, "model: %s\n--seed: %ld\n--steps: %ld\n--pass-size: %zu\n--first: %ld\n--samples-per-class: %ld\n",
+            hash, o->common.seed, o->steps, job->pass, o->first, o->per_class);
     fprintf(to, "--device: %s\n", job->session->backend->name); /* others round otherwise */
-    if (job->card->foreign) {                                   /* its file does not say it */
-        char *word = mf_arch_word(job->card->arch, &job->card->args);
+    if (job->card.foreign) {                                    /* its file does not say it */
+        char *word = mf_arch_word(job->card.arch, &job->card.args);
 
         fprintf(to, "--arch: %s\n", word);
         free(word);
@@ -111,48 +129,67 @@ int mf_generate_settings(struct generate_job *job)
     return MF_OK;
 }
 
-static int take_activations(struct generate_job *job)
+size_t mf_generate_lay(struct generate_job *job, size_t pass, char *at)
 {
-    job->activation = MF_MUST(calloc(job->layers + 1, sizeof *job->activation), "layers");
+    const struct mf_denoise *d = job->card.denoise;
+    const size_t fixed = 5, parts = fixed + job->layers;
+    struct {
+        void *array; /* a pointer to an array */
+        size_t bytes;
+    } *part = MF_MUST(calloc(parts, sizeof *part), "arrays");
+    size_t n = 0;
+
+    part[0].array = &job->x, part[0].bytes = pass * job->bytes;
+    part[1].array = &job->label, part[1].bytes = pass * sizeof *job->label;
+    part[2].array = &job->value, part[2].bytes = pass * d->columns * sizeof *job->value;
+    part[3].array = &job->real, part[3].bytes = pass * job->columns * sizeof *job->real;
+    part[4].array = &job->seed, part[4].bytes = pass * sizeof *job->seed;
     for (size_t k = 0; k < job->layers; ++k) {
-        job->activation[k] =
-            mf_arena_zeros(job->session->arena, job->pass, mf_generate_numbers(job, k) * sizeof(float), "activations");
-        if (!job->activation[k]) return MF_MEMORY;
+        part[fixed + k].array = &job->activation[k];
+        part[fixed + k].bytes = pass * mf_generate_numbers(job, k) * sizeof(float);
     }
+    for (size_t k = 0; k < parts; n += mf_whole_lines(part[k++].bytes))
+        if (at) memcpy(part[k].array, &(char *){at + n}, sizeof at);
+    free(part);
+    return n;
+}
+
+static int take_memory(struct generate_job *job)
+{
+    char *all = mf_arena_zeros(job->session->arena, 1, mf_generate_lay(job, job->pass, NULL), "samples of a pass");
+
+    if (!all) return MF_MEMORY;
+    (void)mf_generate_lay(job, job->pass, all);
+    for (size_t r = 0; r < job->pass; ++r) job->seed[r] = (uint64_t)job->o->common.seed;
     return MF_OK;
+}
+
+struct mf_generator_form mf_generate_form(const struct generate_job *job, size_t pass)
+{
+    return (struct mf_generator_form){.word = job->o->by.arch,
+                                      .pass = pass,
+                                      .layers = job->layers,
+                                      .layer = job->layer,
+                                      .masks = job->masks.count,
+                                      .mask = job->masks.layer};
 }
 
 int mf_generate_take(struct generate_job *job)
 {
-    const struct mf_model_card *c = job->card;
-    const size_t voxels = c->dims[0] * c->dims[1] * c->dims[2];
+    const struct mf_session *s = job->session;
+    const struct mf_generator_form form = mf_generate_form(job, job->pass);
+    int rc = mf_agree(s->comm, mf_generator_open(job->o->by.model, &form, s->queue, &job->generator));
 
-    job->bytes = c->phases ? voxels : voxels * c->dims[3] * (mf_model_card_bytes(c) ? 1 : sizeof(float));
-    job->x = MF_MUST(calloc(job->pass, job->bytes), "samples of a pass");
-    job->label = MF_MUST(calloc(job->pass, sizeof *job->label), "samples of a pass");
-    job->value = MF_MUST(calloc(job->pass * c->denoise->columns + 1, sizeof *job->value), "samples of a pass");
-    job->real = MF_MUST(calloc(job->pass * job->columns + 1, sizeof *job->real), "samples of a pass");
-    job->seed = MF_MUST(calloc(job->pass, sizeof *job->seed), "samples of a pass");
-    for (size_t r = 0; r < job->pass; ++r) job->seed[r] = (uint64_t)job->o->common.seed;
-    return mf_agree(job->session->comm, take_activations(job));
+    job->placed = 0;
+    if (rc == MF_OK) rc = mf_agree(s->comm, take_memory(job));
+    if (rc != MF_OK) mf_generate_give(job);
+    return rc;
 }
 
 void mf_generate_give(struct generate_job *job)
 {
-    for (size_t k = 0; k < job->layers; ++k) {
-        if (job->activation) mf_arena_give(job->session->arena, job->activation[k]);
-        if (job->path) free(job->path[k]);
-    }
-    free(job->activation);
-    free(job->path);
-    free(job->array);
-    free(job->column);
-    free(job->name);
-    free(job->class_name);
-    free(job->settings);
-    free(job->x);
-    free(job->label);
-    free(job->value);
-    free(job->real);
-    free(job->seed);
+    mf_generator_close(job->generator);
+    mf_arena_give(job->session->arena, job->x);
+    job->generator = NULL;
+    job->x = NULL;
 }

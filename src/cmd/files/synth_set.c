@@ -167,7 +167,7 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
         rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);
     else
         rc = write_set(&set, opts, path, &wish);
-    if (rc == MF_OK && !opts->common.dry_run) rc = mf_data_report(session, path);
+    if (rc == MF_OK && !opts->common.dry_run) rc = mf_data_report(session, path, NULL);
     mf_properties_end(&set.properties);
     free(path);
     return rc;

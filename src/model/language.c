@@ -1,0 +1,45 @@
+/* See language.h: how many numbers a model has. */
+#include "src/model/language.h"
+
+/* A product of so many inputs and outputs. */
+static uint64_t product(uint64_t inputs, uint64_t outputs, int bias) { return inputs * outputs + (bias ? outputs : 0); }
+
+/* A norm over the width: a scale, and a shift where it takes the mean away. */
+static uint64_t norm(const struct mf_language *m) { return m->width * (m->rope.kind == MF_ROPE_NONE ? 2 : 1); }
+
+static uint64_t attention(const struct mf_language *m)
+{
+    const uint64_t query = m->heads * m->head_width, key = m->key_heads * m->head_width;
+
+    return product(m->width, query, m->attention_bias) + 2 * product(m->width, key, m->attention_bias) +
+           product(query, m->width, m->attention_bias);
+}
+
+/* Two products, or three with a gate; of every expert, and the router. */
+static uint64_t inner(const struct mf_language *m)
+{
+    const uint64_t first = product(m->width, m->inner, m->inner_bias),
+                   last = product(m->inner, m->width, m->inner_bias);
+    const uint64_t one = (m->rope.kind == MF_ROPE_NONE ? 1 : 2) * first + last;
+
+    return m->experts ? m->experts * one + product(m->width, m->experts, 0) : one;
+}
+
+static uint64_t tables(const struct mf_language *m)
+{
+    const uint64_t positions = m->rope.kind == MF_ROPE_NONE ? m->context + m->shift : 0;
+    uint64_t n = (uint64_t)m->vocabulary * m->embedding + (positions + m->segments) * m->width;
+
+    if (m->embedding != m->width) n += 2 * product(m->embedding, m->width, 0);
+    if (!m->tied) n += (uint64_t)m->vocabulary * m->embedding;
+    return n;
+}
+
+uint64_t mf_language_parameters(const struct mf_language *m)
+{
+    uint64_t n = tables(m) + m->layers * (attention(m) + inner(m) + 2 * norm(m));
+
+    if (m->last_norm) n += norm(m);
+    if (m->family == MF_BERT) n += norm(m) + product(m->width, m->width, 1); /* behind the tables; the pooler */
+    return n;
+}

@@ -1,6 +1,7 @@
 """What an evaluation costs on two virtual hosts (tests/cli/virtual_hosts.py) that share this machine's cores: `match` on some ranks of each, and
 how much of its time, and of the cores', went to other ranks, as --log-view says. Needs root. Prints a tab-separated table; see README.md.
 Further options are match's (or, with --bench, what `bench` is to run: its table is printed instead). --train: a step of `train classify` instead.
+--generate: a set of `generate` with activations, which all ranks write into one file.
 
     benchmarks/hosts.py [--ranks 1 2] [--extent 256] [--image FILE] [--evaluations 20] [--turns 3] [--alone] [--rate 8gbit] [OPTION ...]
 """
@@ -20,6 +21,7 @@ import virtual_hosts
 WITH_OTHERS = ("exchange", "waiting", "reduction")
 TRAIN = ("start of an exchange", "end of an exchange", "reduction")
 TRAIN_COLUMNS = ("hosts", "ranks", "batch", "steps", "s", "samples_per_s", *(f"{name}_%".replace(" ", "_") for name in TRAIN), "with_others_%")
+GENERATE_COLUMNS = ("hosts", "ranks", "samples", "s", "samples_per_s", "network_alone_per_s", "network_%", "measures_%", "writing_%")
 COLUMNS = ("hosts", "ranks", "extent", "evaluations", "s", "MB_sent", *(f"{name}_%" for name in WITH_OTHERS), "with_others_%", "of_cores_%")
 
 
@@ -35,6 +37,7 @@ def options():
     p.add_argument("--alone", action="store_true", help="all ranks on one of the hosts, for comparison")
     p.add_argument("--rate", help="of the link, each way, as tc says it (8gbit); without it as fast as the cores make it")
     p.add_argument("--train", action="store_true", help="the cnn on 64 samples of 64 x 64 for each rank, in --evaluations steps")
+    p.add_argument("--generate", action="store_true", help="samples of 32 x 32 by a small U-Net, 8 passes for each rank")
     p.add_argument("--bench", action="store_true", help="mesoforge bench instead")
     return p.parse_known_args()
 
@@ -89,6 +92,29 @@ def train(hosts, o, ranks, more):
     print(*next(turn for turn in turns if float(turn[4]) == middle), sep="\t", flush=True)
 
 
+def generate(hosts, o, ranks, more):
+    turns = []
+    for turn in range(o.turns):
+        words = f"generate --model u --steps 4 --num-samples {128 * ranks} --layers midblock --output made{ranks}-{turn}.h5 --json".split()
+        speed = json.loads(start(hosts, o, ranks, (*words, *more)))["speed"]
+        shares = [100 * speed[f"{part}_seconds"] / speed["seconds"] for part in ("network", "measuring", "writing")]
+        turns.append((1 if o.alone else 2, 2 * ranks, speed["samples"], f"{speed['seconds']:.3f}", f"{speed['samples_per_second']:.1f}",
+                      f"{speed['network_alone']:.1f}", *(f"{share:.1f}" for share in shares)))
+    middle = statistics.median_low(float(turn[3]) for turn in turns)
+    print(*next(turn for turn in turns if float(turn[3]) == middle), sep="\t", flush=True)
+
+
+def prepare(o):
+    """What the runs read."""
+    if o.train:
+        virtual_hosts.do(o.mesoforge, *"synth --num-samples 1280 --size 64 64 --output s.h5".split())
+    elif o.generate:
+        virtual_hosts.do(o.mesoforge, *"synth --num-samples 64 --size 32 32 --output s.h5".split())
+        virtual_hosts.do(o.mesoforge, *"train unet --data s.h5 --max-steps 1 --made-samples 0 --no-plots --results-dir u".split())
+    else:
+        virtual_hosts.do(o.mesoforge, *f"synth --kind gaussian --size {o.extent} {o.extent} --volume-fraction 0.4 --output t.npy".split())
+
+
 def main():
     o, more = options()
     o.mesoforge = os.path.abspath(o.mesoforge)
@@ -104,13 +130,10 @@ def main():
         if o.bench:
             print(start(hosts, o, o.ranks[-1], ("bench", *more)), end="")
             return
-        if o.train:
-            virtual_hosts.do(o.mesoforge, *"synth --num-samples 1280 --size 64 64 --output s.h5".split())
-        else:
-            virtual_hosts.do(o.mesoforge, *f"synth --kind gaussian --size {o.extent} {o.extent} --volume-fraction 0.4 --output t.npy".split())
-        print(*(TRAIN_COLUMNS if o.train else COLUMNS), sep="\t")
+        prepare(o)
+        print(*(TRAIN_COLUMNS if o.train else GENERATE_COLUMNS if o.generate else COLUMNS), sep="\t")
         for ranks in o.ranks:
-            (train if o.train else evaluate)(hosts, o, ranks, more)
+            (train if o.train else generate if o.generate else evaluate)(hosts, o, ranks, more)
     finally:
         os.chdir("/")
         hosts.close()

@@ -19,8 +19,8 @@
 #include "src/cmd/bench_show.h"
 
 /* Runs reconstruct images of so many pixels along each edge. Trainings use images of one size, with so many in a
- * step. */
-enum { IMAGE = 128, SAMPLES = 1600, SAMPLE = 64, STEP = 64, STEPS = 20 };
+ * step. Samples that are made are smaller ones. */
+enum { IMAGE = 128, SAMPLES = 1600, SAMPLE = 64, STEP = 64, STEPS = 20, SMALL = 32, SET = 128 };
 
 enum {
     WORDS = 64, /* of a command: LAUNCHER and those of a run */
@@ -40,6 +40,7 @@ struct runs {
     char text[WORDS][WORD]; /* the words of a command */
     char *word[WORDS + 1];
     size_t words;
+    size_t made; /* sets: a set that is there would not be made again */
 };
 
 /* Kind of measurement: the end of a run's command behind the verb's inputs. It also has the place of the seconds in its
@@ -145,11 +146,23 @@ static void train(struct runs *r, const size_t dims[3])
 
 static double per_step(const struct mf_json *said) { return mf_json_get_real(said, "seconds_per_step"); }
 
+/* Weak: the set grows with the ranks. */
+static void generate(struct runs *r, const size_t dims[3])
+{
+    add_all(r, "generate --steps 2 --model");
+    add(r, "%s/unet", r->folder);
+    add(r, "--num-samples=%zu", SET * dims[0] / dims[1]);
+    add(r, "--output=%s/made%zu.h5", r->folder, r->made++);
+}
+
+static double making(const struct mf_json *said) { return mf_json_get_real(mf_json_get(said, "speed"), "seconds"); }
+
 static const struct kind kinds[] = {
     {"reconstruct", "an evaluation", reconstruct, per_evaluation},
     {"characterize", "the descriptors", characterize, characterising},
     {"kernels", "an evaluation", reconstruct, per_evaluation},
     {"train", "a step of the cnn", train, per_step},
+    {"generate", "the samples", generate, making},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -328,6 +341,26 @@ static int make(struct runs *r, const char *name, size_t count, const size_t *di
     return rc;
 }
 
+/* A network that makes samples: what it has learnt does not change its speed. */
+static int make_network(struct runs *r)
+{
+    const size_t size[2] = {SMALL, SMALL};
+    struct mf_json *said = NULL;
+    char name[WORD];
+    int rc;
+
+    snprintf(name, sizeof name, "%s/small.h5", r->folder);
+    MF_TRY(make(r, name, 2, size, "--num-samples 64"));
+    begin(r, 1);
+    add_all(r, "train unet --max-steps 1 --made-samples 0 --no-plots --no-csv --no-events --json --data");
+    add(r, "%s", name);
+    add(r, "--results-dir=%s/unet", r->folder);
+    pass_on(r);
+    rc = run_it(r, &said);
+    mf_json_free(said);
+    return rc;
+}
+
 /* The input of a run, if it is not there yet. */
 static int input(struct runs *r, const struct kind *kind, const size_t dims[3])
 {
@@ -339,6 +372,10 @@ static int input(struct runs *r, const struct kind *kind, const size_t dims[3])
         snprintf(name, sizeof name, "%s/samples.h5", r->folder);
         snprintf(many, sizeof many, "--num-samples %d", SAMPLES);
         return access(name, F_OK) == 0 ? MF_OK : make(r, name, 2, sample_size, many);
+    }
+    if (kind->command == generate) {
+        snprintf(name, sizeof name, "%s/unet", r->folder);
+        return access(name, F_OK) == 0 ? MF_OK : make_network(r);
     }
     if (kind->command == characterize) {
         volume_of(r, dims, name);
@@ -353,7 +390,7 @@ static int sample(struct runs *r, const struct kind *kind, struct mf_bench_point
     begin(r, p->ranks);
     kind->command(r, p->dims);
     pass_on(r);
-    add_all(r, "--json --log-view");
+    add_all(r, kind->command == generate ? "--json" : "--json --log-view");
     MF_TRY(run_it(r, said));
     p->sample[p->samples++] = kind->seconds(*said);
     return p->sample[p->samples - 1] > 0 ? MF_OK : mf_fail(MF_DEVICE, "the measured run printed no time");
@@ -380,7 +417,7 @@ static int scale(struct runs *r, const struct kind *kind, int weak, struct mf_js
     const struct mf_longs *ranks = &r->o->scaling;
     struct mf_bench_point *points = MF_MUST(calloc(ranks->count, sizeof *points), "points of a scaling");
     const size_t n = (size_t)r->o->extent;
-    struct mf_json *last = NULL;
+    struct mf_json *last = NULL, *table;
     int rc = MF_OK;
 
     for (size_t i = 0; i < ranks->count && rc == MF_OK; ++i) {
@@ -395,8 +432,11 @@ static int scale(struct runs *r, const struct kind *kind, int weak, struct mf_js
         if (!r->session->common->json) {
             mf_bench_show_points(kind->name, kind->unit, threads_of(r), weak, points, ranks->count);
             if (!weak) mf_bench_show_more_ranks(points, ranks->count);
+            if (mf_json_get(last, "speed")) mf_bench_show_speed(mf_json_get(last, "speed"));
         }
-        mf_json_put(to, NULL, mf_bench_points_json(kind->name, threads_of(r), weak, points, ranks->count));
+        table = mf_bench_points_json(kind->name, threads_of(r), weak, points, ranks->count);
+        if (mf_json_get(last, "speed")) mf_json_put(table, "speed", mf_json_copy(mf_json_get(last, "speed")));
+        mf_json_put(to, NULL, table);
     }
     mf_json_free(last);
     free(points);

@@ -16,7 +16,7 @@ struct mf_bench_runs {
     const char *image;    /* the target; NULL: it is generated */
 };
 
-/** "reconstruct", "characterize", "train" or "kernels"? */
+/** "reconstruct", "characterize", "train", "generate" or "kernels"? */
 int mf_bench_runs_has(const char *what);
 
 /** Refuses (MF_USAGE) options that contradict each other. Local. */

@@ -217,3 +217,13 @@ struct mf_json *mf_bench_kernels_json(const size_t dims[3], const struct mf_json
     MF_JSON(json, "what", "kernels", "shape", dims_json(dims), "rows", rows);
     return json;
 }
+
+void mf_bench_show_speed(const struct mf_json *speed)
+{
+    const double all = mf_json_get_real(speed, "seconds");
+
+    printf("# the last run: %.4g samples/s, the network alone %.4g (%.1f %%); %.3g GMAC/s; writing %.1f %%\n",
+           mf_json_get_real(speed, "samples_per_second"), mf_json_get_real(speed, "network_alone"),
+           100 * mf_json_get_real(speed, "network_seconds") / all, mf_json_get_real(speed, "gmac_per_second"),
+           100 * mf_json_get_real(speed, "writing_seconds") / all);
+}

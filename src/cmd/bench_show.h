@@ -30,4 +30,7 @@ struct mf_json *mf_bench_points_json(const char *what, long threads, int weak, c
 void mf_bench_show_kernels(const size_t dims[3], const struct mf_json *view);
 struct mf_json *mf_bench_kernels_json(const size_t dims[3], const struct mf_json *view);
 
+/** One line about the "speed" of generate --json. */
+void mf_bench_show_speed(const struct mf_json *speed);
+
 #endif

@@ -69,7 +69,7 @@ def no_memory():
 
 def scaling():
     """Speedups by hand, and what kernels say adds up."""
-    verbs, weak = ["reconstruct", *["characterize"] * runs.LONG], ["--weak"] * runs.LONG
+    verbs, weak = ["reconstruct", *["characterize", "generate"] * runs.LONG], ["--weak"] * runs.LONG
     said = measured(*verbs, "kernels", "--scaling", "1,2", *weak, "--extent", 32, "--turns", 1, "--threads", 1, "--memory-limit", 100,
                     "--launcher", " ".join([mpiexec] if isinstance(mpiexec, str) else mpiexec), ranks=1)
     if not said:

@@ -20,6 +20,12 @@ struct generate {
     const char *hours, *mask;
 };
 
+/** Passes and samples that all ranks have made, and seconds of this rank. */
+struct mf_generate_times {
+    size_t passes, samples;
+    double all, network, measuring, writing;
+};
+
 struct generate_job {
     struct mf_session *session;
     const struct generate *o;
@@ -38,11 +44,13 @@ struct generate_job {
     const char **name; /* [columns] the same */
     const char **class_name;
     char *settings;
-    size_t bytes;     /* of a sample's x */
-    size_t measuring; /* bytes that measures of a sample take for a moment */
-    size_t pass;      /* samples of a pass */
-    int old;          /* the set is there, and has this pass: it cannot shrink */
-    int placed;       /* masks of one row are in the network */
+    size_t bytes;      /* of a sample's x */
+    size_t measuring;  /* bytes that measures of a sample take for a moment */
+    size_t pass;       /* samples of a pass */
+    int old;           /* the set is there, and has this pass: it cannot shrink */
+    int placed;        /* masks of one row are in the network */
+    double operations; /* of a pass */
+    struct mf_generate_times times;
     /* of a pass: all in one array of the session's arena, which begins with x */
     uint8_t *x;
     int32_t *label;

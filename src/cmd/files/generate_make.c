@@ -48,26 +48,41 @@ static int place_masks(struct generate_job *job, size_t number)
     return MF_OK;
 }
 
+/* Adds the seconds since then, and begins anew. */
+static void clocked(double *seconds, double *since)
+{
+    const double now = mf_now();
+
+    *seconds += now - *since;
+    *since = now;
+}
+
 static int make(struct generate_job *job, size_t number, struct mf_writer *writer)
 {
     const void *kept[MF_WRITER_ARRAYS];
+    double since = mf_now();
     size_t row;
+    int rc;
     const struct mf_span part = part_of(job, number, &row);
 
     MF_TRY(place_masks(job, number));
     MF_TRY(mf_generator_make(job->generator, &job->wish, number, job->x, job->label, job->value));
-    for (size_t r = row; r < row + part.count; ++r) MF_TRY(measure(job, r));
     for (size_t k = 0; k < job->layers; ++k) {
         mf_generator_layer(job->generator, k, job->activation[k]);
         kept[k] = job->activation[k] + row * mf_generate_numbers(job, k);
     }
-    return mf_writer_put(writer, &(struct mf_writer_window){.first = part.first,
-                                                            .count = part.count,
-                                                            .x = job->x + row * job->bytes,
-                                                            .label = job->label + row,
-                                                            .real = job->real + row * job->columns,
-                                                            .seed = job->seed + row,
-                                                            .row = kept});
+    clocked(&job->times.network, &since);
+    for (size_t r = row; r < row + part.count; ++r) MF_TRY(measure(job, r));
+    clocked(&job->times.measuring, &since);
+    rc = mf_writer_put(writer, &(struct mf_writer_window){.first = part.first,
+                                                          .count = part.count,
+                                                          .x = job->x + row * job->bytes,
+                                                          .label = job->label + row,
+                                                          .real = job->real + row * job->columns,
+                                                          .seed = job->seed + row,
+                                                          .row = kept});
+    clocked(&job->times.writing, &since);
+    return rc;
 }
 
 /* Passes of which a sample is missing, on all ranks alike. */
@@ -114,6 +129,7 @@ static int make_all(struct generate_job *job, struct mf_writer *writer, struct m
     const size_t n = list_passes(job, mf_writer_status(writer), list);
     const double start = mf_now();
     double told = start;
+    size_t row;
     int rc = MF_OK;
 
     for (size_t k = 0, next; rc == MF_OK && k < n; k = next) {
@@ -122,10 +138,12 @@ static int make_all(struct generate_job *job, struct mf_writer *writer, struct m
         next = k + ranks < n ? k + ranks : n;
         rc = mf_agree(comm, own < n ? make(job, list[own], writer) : MF_OK);
         if (rc == MF_OK) tell(job, next, n, start, &told);
+        for (size_t p = k; rc == MF_OK && p < next; ++p) job->times.samples += part_of(job, list[p], &row).count;
         if (rc != MF_OK || next == n) continue;
         (void)mf_keeper_ask(keeper, comm, (long)next);
         rc = left(keeper, path, next, n);
     }
+    job->times.passes = n;
     free(list);
     return rc;
 }
@@ -145,11 +163,14 @@ static int fill(struct generate_job *job, struct mf_writer *writer, const char *
 {
     char *stop = mf_format("%.*sSTOP", (int)(mf_name_base(path) - path), path);
     struct mf_keeper keeper;
+    double since = mf_now();
     int rc;
 
     watch(job, stop, &keeper);
     rc = make_all(job, writer, &keeper, path);
+    clocked(&job->times.all, &since);
     if (rc == MF_OK) rc = mf_writer_finish(writer);
+    clocked(&job->times.writing, &since);
     mf_comm_hint(NULL);
     free(stop);
     return rc;

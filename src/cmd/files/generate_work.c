@@ -8,6 +8,7 @@
 #include "kernels/dry.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/files/data.h"
 #include "src/cmd/peaks.h"
@@ -74,13 +75,14 @@ static int bytes_of(const void *context, const struct mf_plan_rank *r, const str
     return rc;
 }
 
-int mf_generate_foresee(const struct generate_job *job)
+int mf_generate_foresee(struct generate_job *job)
 {
     struct mf_session *s = job->session;
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
     const int apart = s->device != s->arena;
 
     MF_TRY(count(job, job->pass, s->queue, apart, bytes));
+    job->operations = (2 * (double)job->o->steps - 1) * bytes[MF_PLAN_STATE].fact[OPERATIONS];
     s->predicted = (double)bytes[apart ? MF_PLAN_HOST : MF_PLAN_STATE].total;
     if (apart) s->predicted_device = (double)bytes[MF_PLAN_STATE].total;
     return MF_OK;
@@ -223,6 +225,28 @@ const struct mf_plan_workload mf_generate_workload = {.step = "sample",
 
 /* ---- what it took ---- */
 
+/* How fast samples were made, and what took the time: means over the ranks, which make passes in step. Collective. */
+static void speed(const struct generate_job *job, struct mf_json *at)
+{
+    const struct mf_comm *comm = job->session->comm;
+    const struct mf_generate_times *t = &job->times;
+    double sum[] = {t->network, t->measuring, t->writing}, all = t->all;
+    struct mf_json *speed = mf_json_object();
+    const double samples = (double)t->samples, gmac = 0.5e-9 * job->operations * (double)t->passes;
+
+    mf_comm_sum(comm, 3, sum);
+    mf_comm_max(comm, 1, &all);
+    for (int k = 0; k < 3; ++k) sum[k] /= comm->size;
+    MF_JSON(speed, "samples", t->samples, "seconds", all, "samples_per_second", samples / all, "gmac_per_second",
+            gmac / all, "network_alone", samples / sum[0]);
+    MF_JSON(speed, "network_seconds", sum[0], "measuring_seconds", sum[1], "writing_seconds", sum[2]);
+    mf_json_put(at, "speed", speed);
+    if (comm->rank != 0 || job->session->common->json) return;
+    mf_info("%zu samples in %.3g s: %.4g samples/s (the network alone: %.4g), %.3g GMAC/s; measures %.1f %%, writing "
+            "%.1f %%",
+            t->samples, all, samples / all, samples / sum[0], gmac / all, 100 * sum[1] / all, 100 * sum[2] / all);
+}
+
 /* Members about a run: samples of a pass, and bytes. Collective. */
 static int facts(const struct generate_job *job, struct mf_json *at)
 {
@@ -265,6 +289,7 @@ int mf_generate_report(const struct generate_job *job, const char *path)
     struct mf_json *more = mf_json_object();
     int rc = facts(job, more);
 
+    if (rc == MF_OK && job->times.samples > 0) speed(job, more);
     if (rc == MF_OK) rc = mf_data_report(job->session, path, more);
     mf_json_free(more);
     return rc;

@@ -11,7 +11,7 @@ extern const struct mf_plan_workload mf_generate_workload;
 
 /** Sets the bytes that a rank of this run is predicted to take: session->predicted. Local; refuses as
  * mf_generator_foresee(). */
-int mf_generate_foresee(const struct generate_job *job);
+int mf_generate_foresee(struct generate_job *job);
 
 /** Prints what a dry run took, or what a run wrote and took. Collective; MF_OUTPUT, MF_INPUT. */
 int mf_generate_counted(const struct generate_job *job, const char *path);

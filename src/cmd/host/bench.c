@@ -79,7 +79,7 @@ static int check_numbers(const struct mf_session *s, const struct bench *o, stru
 
 static int no_such(const char *name)
 {
-    char list[200] = "reconstruct, characterize, train, kernels, io";
+    char list[200] = "reconstruct, characterize, train, generate, kernels, io";
 
     for (const struct mf_bench_net *net = mf_bench_nets; net->name; ++net) {
         size_t at = strlen(list);
@@ -232,6 +232,9 @@ static const char text[] =
     "  characterize    the descriptors of a volume\n"
     "  train           one step of a network on 64 images of 64 x 64; --weak: on 64\n"
     "                  for the least number of ranks, and in proportion for others\n"
+    "  generate        128 samples of 32 x 32 by a small U-Net in 2 steps: how many in\n"
+    "                  a second, beside the network alone; --weak: 128 for the least\n"
+    "                  number of ranks, and in proportion for others\n"
     "  kernels         the kernels of an evaluation, each compared with the peak of\n"
     "                  the cores\n"
     "in separate runs that alternate between the numbers of ranks of --scaling:\n"

@@ -1,6 +1,7 @@
 /* See json.h: the reading half. */
 #include <jansson.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,29 +20,42 @@ static size_t mark_of(const char *text, size_t bytes)
     return bytes >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
 }
 
-static int load(const char *path, size_t most, size_t how, struct mf_json **value)
+/* Has a text more than @p most commas and brackets? */
+static int is_crowded(const char *text, size_t n, size_t most)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; ++i) count += text[i] == ',' || text[i] == '[' || text[i] == '{';
+    return count > most;
+}
+
+static int load(const char *path, size_t most, size_t values, size_t how, struct mf_json **value)
 {
     json_error_t error;
     size_t bytes = 0, mark;
     char *text = NULL;
+    int fits;
 
+    *value = NULL;
     MF_TRY(mf_text_load(path, most, &text, &bytes));
     mark = mark_of(text, bytes);
-    *value = bytes <= most ? out(json_loadb(text + mark, bytes - mark, JSON_REJECT_DUPLICATES | how, &error)) : NULL;
+    fits = bytes <= most && !is_crowded(text, bytes, values);
+    if (fits) *value = out(json_loadb(text + mark, bytes - mark, JSON_REJECT_DUPLICATES | how, &error));
     free(text);
     if (*value) return MF_OK;
     if (bytes > most) return mf_fail(MF_INPUT, "'%.300s' is longer than %zu bytes, too long for its kind", path, most);
+    if (!fits) return mf_fail(MF_INPUT, "'%.300s' has more than %zu values, too many for its kind", path, values);
     return mf_fail(MF_INPUT, "'%.300s' is not JSON: %s (line %d, column %d)", path, error.text, error.line,
                    error.column);
 }
 
-int mf_json_load(const char *path, size_t most, struct mf_json **value) { return load(path, most, 0, value); }
+int mf_json_load(const char *path, size_t most, struct mf_json **value) { return load(path, most, SIZE_MAX, 0, value); }
 
 enum { FOREIGN = JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL };
 
-int mf_json_load_foreign(const char *path, size_t most, struct mf_json **value)
+int mf_json_load_foreign(const char *path, size_t most, size_t values, struct mf_json **value)
 {
-    return load(path, most, FOREIGN, value);
+    return load(path, most, values, FOREIGN, value);
 }
 
 struct mf_json *mf_json_parse_foreign(const char *text, size_t bytes, char *why, size_t room)

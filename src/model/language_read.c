@@ -11,7 +11,7 @@
 #include "src/model/language.h"
 #include "src/text/read.h"
 
-enum { SIZE_LARGEST = 1 << 28, LAYERS_MOST = 1 << 16, FILE_MOST = 16 << 20 };
+enum { SIZE_LARGEST = 1 << 28, LAYERS_MOST = 1 << 16, FILE_MOST = 1 << 20, VALUES_MOST = 1 << 16 };
 
 /** A size in a file. It has a key, one of older files, a place, and a value if it is missing. A value of 0 says that it
  * must be there. */
@@ -350,7 +350,7 @@ int mf_language_read(const char *path, struct mf_language *model)
     const int is_folder = stat(path, &s) == 0 && S_ISDIR(s.st_mode);
     char *file = is_folder ? mf_format("%s/config.json", path) : mf_format("%s", path);
     struct mf_json *root = NULL;
-    int rc = mf_json_load_foreign(file, FILE_MOST, &root);
+    int rc = mf_json_load_foreign(file, FILE_MOST, VALUES_MOST, &root);
 
     if (rc == MF_OK) rc = read_all(&(const struct mf_part){file, "model", root}, model);
     mf_json_free(root);

@@ -99,6 +99,8 @@ static int read_lines(const char *path, char *text, size_t n, struct mf_json *vo
         if (bytes && line[bytes - 1] == '\r') --bytes;
         if (end == text + n && bytes == 0) break;
         line[bytes] = '\0';
+        if (number > MF_TOKEN_MOST)
+            return mf_fail(MF_INPUT, "'%.300s' has more than %d lines, too many for a tokenizer", path, MF_TOKEN_MOST);
         if (!*line) continue;
         if (mf_json_get(vocab, line))
             return mf_fail(MF_INPUT, "'%.300s' has the token '%.60s' in line %lld and again in line %zu", path, line,
@@ -111,9 +113,11 @@ static int read_lines(const char *path, char *text, size_t n, struct mf_json *vo
 /* A text that must be UTF-8 without NUL. The caller frees. */
 static int load_text(const char *path, char **text, size_t *n)
 {
-    const size_t most = mf_tokenizer_file_most(path);
-    int rc = mf_text_load(path, most, text, n);
+    size_t most;
+    int rc = mf_tokenizer_file_room(path, &most);
 
+    *text = NULL;
+    if (rc == MF_OK) rc = mf_text_load(path, most, text, n);
     if (rc == MF_OK && *n > most) rc = mf_fail(MF_INPUT, "'%.300s' is longer than %zu bytes", path, most);
     if (rc == MF_OK && (strlen(*text) != *n || mf_utf8_wrong(*text)))
         rc = mf_fail(MF_INPUT, "'%.300s' is no text of UTF-8", path);
@@ -170,17 +174,18 @@ static int read_bert(const char *path, const struct mf_json *config, struct mf_j
 static int read_merges(const char *path, struct mf_json *merges)
 {
     char *text = NULL;
-    size_t n;
+    size_t n, lines = 0;
 
     MF_TRY(load_text(path, &text, &n));
-    for (char *line = text, *end; line < text + n; line = end + 1) {
+    for (char *line = text, *end; line < text + n && lines <= MF_TOKEN_MOST; line = end + 1, ++lines) {
         end = strchrnul(line, '\n');
         *end = '\0';
         if (end > line && end[-1] == '\r') end[-1] = '\0';
         if (*line && strncmp(line, "#version", 8) != 0) mf_json_text(merges, NULL, line);
     }
     free(text);
-    return MF_OK;
+    if (lines <= MF_TOKEN_MOST) return MF_OK;
+    return mf_fail(MF_INPUT, "'%.300s' has more than %d lines, too many for a tokenizer", path, MF_TOKEN_MOST);
 }
 
 /* OPT begins a text with a token, GPT-2 does not. */
@@ -211,7 +216,7 @@ static int read_gpt2(const char *path, const char *merges_path, const struct mf_
 
     mf_json_put(model, "merges", merges);
     MF_TRY(read_merges(merges_path, merges));
-    MF_TRY(mf_json_load_foreign(path, mf_tokenizer_file_most(path), &vocab));
+    MF_TRY(mf_tokenizer_file_load(path, &vocab));
     mf_json_put(model, "vocab", vocab);
     if (mf_json_kind(vocab) != MF_JSON_OBJECT)
         return mf_fail(MF_INPUT, "'%.300s' must be an object of tokens and numbers", path);
@@ -232,7 +237,7 @@ static int load_config(const char *folder, struct mf_json **config)
     int rc = MF_OK;
 
     *config = NULL;
-    if (access(path, F_OK) == 0) rc = mf_json_load_foreign(path, mf_tokenizer_file_most(path), config);
+    if (access(path, F_OK) == 0) rc = mf_tokenizer_file_load(path, config);
     if (rc == MF_OK && *config && mf_json_kind(*config) != MF_JSON_OBJECT)
         rc = mf_fail(MF_INPUT, "'%.300s' must be an object", path);
     free(path);

@@ -89,12 +89,25 @@ static int read_all(const char *file, const struct mf_json *root, struct mf_toke
 #undef PART
 }
 
-size_t mf_tokenizer_file_most(const char *path)
+int mf_tokenizer_file_room(const char *path, size_t *most)
 {
     struct stat s;
 
-    if (stat(path, &s) != 0 || !S_ISREG(s.st_mode) || s.st_size > MF_TOKENIZER_FILE_MOST) return MF_TOKENIZER_FILE_MOST;
-    return (size_t)s.st_size;
+    *most = MF_TOKENIZER_FILE_MOST;
+    if (stat(path, &s) != 0 || !S_ISREG(s.st_mode)) return MF_OK;
+    if (s.st_size > MF_TOKENIZER_FILE_MOST)
+        return mf_fail(MF_INPUT, "'%.300s' has %lld bytes, too many for a tokenizer (%d at most)", path,
+                       (long long)s.st_size, MF_TOKENIZER_FILE_MOST);
+    *most = (size_t)s.st_size;
+    return MF_OK;
+}
+
+int mf_tokenizer_file_load(const char *path, struct mf_json **value)
+{
+    size_t most;
+
+    MF_TRY(mf_tokenizer_file_room(path, &most));
+    return mf_json_load_foreign(path, most, MF_TOKENIZER_VALUES_MOST, value);
 }
 
 /* tokenizer.json of a folder, or what stands for it. */
@@ -115,7 +128,7 @@ static int load(const char *path, char **file, struct mf_json **root)
         }
     } else
         *file = mf_format("%s", path);
-    return mf_json_load_foreign(*file, mf_tokenizer_file_most(*file), root);
+    return mf_tokenizer_file_load(*file, root);
 }
 
 int mf_tokenizer_open(const char *path, struct mf_tokenizer **tokenizer)

@@ -28,8 +28,11 @@ struct mf_tokenizer {
  * frees. Refuses with MF_INPUT. */
 int mf_plain_load(const char *folder, struct mf_json **value);
 
-/** The largest file [bytes]; the bytes that one may have, which is at most that. */
-enum { MF_TOKENIZER_FILE_MOST = 256 << 20 };
-size_t mf_tokenizer_file_most(const char *path);
+/** The bytes that a file may have: what it has, at most MF_TOKENIZER_FILE_MOST. Refuses a longer one with MF_INPUT. */
+enum { MF_TOKENIZER_FILE_MOST = 128 << 20, MF_TOKENIZER_VALUES_MOST = 8 << 20 };
+int mf_tokenizer_file_room(const char *path, size_t *most);
+
+/** Loads a file of JSON. Refuses with MF_INPUT a file that is too long, or has too many values. */
+int mf_tokenizer_file_load(const char *path, struct mf_json **value);
 
 #endif

@@ -7,16 +7,28 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/** Its path; the next call writes over it. */
-static inline const char *text_file(const void *bytes, size_t n)
+static inline int text_descriptor(void)
 {
-    static char path[64];
     static int file = -1;
 
-    if (file < 0) file = memfd_create("tokenizer", 0);
-    if (file < 0 || ftruncate(file, 0) != 0 || pwrite(file, bytes, n, 0) != (ssize_t)n) abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    if (file < 0) file = memfd_create("text", 0);
+    if (file < 0) abort();
+    return file;
+}
+
+static inline const char *text_path(void)
+{
+    static char path[64];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", text_descriptor());
     return path;
+}
+
+/** Writes over it; returns its path. */
+static inline const char *text_file(const void *bytes, size_t n)
+{
+    if (ftruncate(text_descriptor(), 0) != 0 || pwrite(text_descriptor(), bytes, n, 0) != (ssize_t)n) abort();
+    return text_path();
 }
 
 #endif

@@ -72,14 +72,25 @@ static void check_refused(const char *text, const char *says)
     mf_tokenizer_close(t);
 }
 
-/* Brackets within brackets. */
+/* Brackets within brackets; a file that seems to be long; a file whose values take more memory than it. */
 static void check_deep(void)
 {
+    enum { MANY = 10 << 20 };
+    struct mf_tokenizer *t = NULL;
     char *deep = malloc(100001);
 
     memset(deep, '[', 100000);
     deep[100000] = '\0';
     check_refused(deep, "is not JSON");
+    free(deep);
+    CHECK(truncate(text_file("{}", 2), (off_t)1 << 40) == 0);
+    CHECK(mf_tokenizer_open(text_path(), &t) == MF_INPUT && strstr(mf_err_text(), "too many for a tokenizer"));
+    if (SANITIZED) return;
+    deep = malloc(MANY);
+    memset(deep, ',', MANY - 1);
+    deep[0] = '[';
+    deep[MANY - 1] = '\0';
+    check_refused(deep, "too many for its kind");
     free(deep);
 }
 

@@ -1,6 +1,7 @@
 /* infer tokens: texts to the numbers of a tokenizer and back, without the weights of its model. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "src/base/err.h"
 #include "src/base/json.h"
@@ -10,7 +11,7 @@
 #include "src/text/tokenizer.h"
 #include "src/text/unicode.h"
 
-enum { FILE_MOST = 1 << 30 };
+enum { FILE_MOST = 1 << 28 };
 
 struct tokens_cmd {
     const char *prompt, *prompts;
@@ -146,10 +147,15 @@ static int take_line(const struct job *job, const char *file, size_t number, con
 
 static int load(const char *path, char **text, size_t *n)
 {
-    MF_TRY(mf_text_load(path, FILE_MOST, text, n));
-    if (*n <= FILE_MOST) return MF_OK;
+    struct stat s;
+    const size_t most =
+        stat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_size < FILE_MOST ? (size_t)s.st_size : FILE_MOST;
+
+    MF_TRY(mf_text_load(path, most, text, n));
+    if (*n <= most) return MF_OK;
     free(*text);
-    return mf_fail(MF_INPUT, "'%.300s' is longer than %d bytes", path, FILE_MOST);
+    *text = NULL;
+    return mf_fail(MF_INPUT, "'%.300s' is longer than %zu bytes", path, most);
 }
 
 static int take_lines(const struct job *job, const char *file)
@@ -163,7 +169,7 @@ static int take_lines(const struct job *job, const char *file)
         if (!end) end = text + n;
         if (end > at) rc = take_line(job, file, number, at, (size_t)(end - at));
     }
-    if (rc == MF_OK || text) free(text);
+    free(text);
     return rc;
 }
 

@@ -284,6 +284,31 @@ def ends_its_births():
     check(0 < dropped and f"; --capacity-factor dropped {dropped} of 1280 rows" in done.err, f"{dropped}: {done.err}")
 
 
+def weights(path):
+    """Arrays of a model's file, by name."""
+    with open(path, "rb") as file:
+        head = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        data = file.read()
+    return {name: numpy.frombuffer(data[slice(*one["data_offsets"])], "<f4").reshape(one["shape"]).astype("f8") for name, one in head.items() if name[0] != "_"}
+
+
+def averages():
+    """--average: the average of a newborn expert begins at its weights, and those of the others go on. One step is an epoch, whose file has it."""
+    words = ("--no-plots", "--effective-batch", 96, "--epochs", 14, "--keep-last", 14, "--sleep-every", 1000, "--warmup", 0)
+    train("raw", *words)
+    train("mean", *words, "--average", 0.5, "--plan", "off", "--zero", 1, ranks=2)
+    check([row[1] for row in changes("mean")] == ["birth", "birth"] and changes("mean") == changes("raw"), f"births: {changes('mean')}")
+    keep, mean = numpy.exp(-1 / (0.5 * 14)), {}
+    for epoch in range(1, 15):
+        now, got = (weights(f"{folder}/model_epoch{epoch}.safetensors") for folder in ("raw", "mean"))
+        for name, value in now.items():
+            old = len(mean[name]) if name in mean else 0
+            if old and "balance" not in name:  # which training does not learn
+                value[:old] = keep * mean[name] + (1 - keep) * value[:old]
+            check(epoch == 1 or numpy.allclose(got[name], value, rtol=1e-4, atol=1e-5), f"--average, epoch {epoch}: {name}")
+        mean = got
+
+
 # -- the same on other ranks, and behind a kill --
 
 def ranks_agree():
@@ -391,7 +416,7 @@ def rows_there(folder):
 
 
 run("synth", "--num-samples", 120, "--size", 16, 16, "--output", "set.h5")
-for part in (leaves_files, best_is_early, model_works, predicts_values, words_of_others, morph, ends_its_births, ranks_agree, killed, refusals):
+for part in (leaves_files, best_is_early, model_works, predicts_values, words_of_others, morph, ends_its_births, averages, ranks_agree, killed, refusals):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

@@ -135,6 +135,13 @@ def generates():
     check(numpy.array_equal(exported("made"), x), "made pictures")
 
 
+def planned():
+    """Without a set, --channels says what a network of colours needs."""
+    of = [json.loads(made("plan", "train", "unet", *words, "--device", "cpu", "--json").out)["bytes"]["arrays"]
+          for words in (("--data", "colours.h5"), ("--size", 16, 16, "--channels", 3, "--classes", 1, "--num-samples", 16))]
+    check(all(of[0][key] == of[1][key] for key in ("parameters, gradients, moments", "activations")), f"planned: {of}")
+
+
 def tree():
     """The files of DMD2's programs: each sample has its own, and they follow from the set alone."""
     os.makedirs("data")
@@ -186,6 +193,7 @@ tiles()
 phases()
 reals()
 generates()
+planned()
 tree()
 views()
 finish("pictures")

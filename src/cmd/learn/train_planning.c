@@ -13,7 +13,7 @@ struct plan_cmd {
     struct mf_moe_cmd moe; /* first: its rows are this verb's too */
     struct mf_plan_wish wish;
     struct mf_longs size;
-    long samples, classes, phases;
+    long samples, classes, phases, channels;
     const char *profile;
     const struct mf_train_kind *kind;
     int is_moe;
@@ -28,6 +28,8 @@ static const struct mf_opt rows[] = {
     ROW("size", size, MF_LONGS, NULL, "without --data: extents y x, or z y x, of a sample [voxels]"),
     ROW("classes", classes, MF_LONG, "8", "without --data: classes of the labels"),
     ROW("phases", phases, MF_LONG, "2", "without --data: phases of a sample; 0: it is a grey image"),
+    ROW("channels", channels, MF_LONG, "1",
+        "without --data: channels of an image, 3 of colours; it has no phases then"),
     MF_CHOICE(plan_cmd, "profile", profile, "measured", "measured|table:train",
               "measured: this planner; table:train: the settings that a published table gives for the GPUs of the "
               "machine (--explain: and the table)"),
@@ -54,7 +56,7 @@ static int find_kind(const struct mf_session *s, struct plan_cmd *o)
 
 static int check(const struct mf_session *s, struct plan_cmd *o)
 {
-    static const char *const of_none[] = {"size", "num-samples", "classes", "phases"};
+    static const char *const of_none[] = {"size", "num-samples", "classes", "phases", "channels"};
     const int has_data = o->moe.train.data && *o->moe.train.data;
 
     MF_TRY(mf_plan_wish_check(s, &o->wish));
@@ -72,6 +74,11 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
         if (o->size.at[a] < 1) return mf_fail(MF_USAGE, "--size %ld: it must be at least 1", o->size.at[a]);
     if (o->samples < 1 || o->classes < 1 || o->phases < 0)
         return mf_fail(MF_USAGE, "--num-samples and --classes must be at least 1, --phases at least 0");
+    if (o->channels < 1 || o->channels > MF_CHANNELS_MAX)
+        return mf_fail(MF_USAGE, "--channels must be 1 to %d, not %ld", MF_CHANNELS_MAX, o->channels);
+    if (mf_options_given(s->options, "channels") && mf_options_given(s->options, "phases") && o->phases > 0)
+        return mf_fail(MF_USAGE, "--channels are of images, which have no phases; leave --phases out");
+    if (mf_options_given(s->options, "channels")) o->phases = 0;
     return o->wish.verify ? mf_fail(MF_USAGE, "--verify makes steps: it needs --data") : MF_OK;
 }
 
@@ -82,7 +89,7 @@ static void make_nominal(const struct plan_cmd *o, struct mf_dataset *set)
 {
     static int32_t label;
     static float real;
-    const size_t n = o->size.count, phases = (size_t)o->phases;
+    const size_t n = o->size.count, phases = (size_t)o->phases, channels = (size_t)o->channels;
     const struct mf_texts *words = &o->moe.train.columns;
     size_t names;
     const char **name = mf_words_names(words->count, words->at, NULL, NULL, &names);
@@ -90,16 +97,16 @@ static void make_nominal(const struct plan_cmd *o, struct mf_dataset *set)
     *set = (struct mf_dataset){
         .path = (char[]){"a dataset"},
         .ndim = (int)n,
-        .dims = {n == 3 ? (size_t)o->size.at[0] : 1, (size_t)o->size.at[n - 2], (size_t)o->size.at[n - 1], 1},
+        .dims = {n == 3 ? (size_t)o->size.at[0] : 1, (size_t)o->size.at[n - 2], (size_t)o->size.at[n - 1], channels},
         .phases = (int)phases,
-        .inputs = phases > 2 ? phases : 1,
+        .inputs = phases > 2 ? phases : channels,
         .samples = (size_t)o->samples,
         .count = {(size_t)o->samples},
         .label = &label,
         .classes = (size_t)o->classes,
         .reals = names ? names : 1,
         .real = &real};
-    set->bytes = set->dims[0] * set->dims[1] * set->dims[2];
+    set->bytes = set->dims[0] * set->dims[1] * set->dims[2] * channels;
     set->real_name = MF_MUST(calloc(set->reals, sizeof *set->real_name), "columns");
     for (size_t c = 0; c < names; ++c) snprintf(set->real_name[c], sizeof set->real_name[c], "%s", name[c]);
     free(name);
@@ -211,11 +218,11 @@ static int run(struct mf_session *s, void *options)
 }
 
 static const char text[] =
-    "Plans a run of train classify, train regress or train moe with these options: ranks, samples of a pass, passes of "
+    "Plans a run of train classify, regress, unet or moe with these options: ranks, samples of a pass, passes of "
     "a step, "
     "what ranks share (ZeRO), and what backward computes again. It says the bytes of a rank (from the lists that it "
     "would walk, so they are exact), seconds of a step by a model (docs/PLANNER.md), and the settings that were "
-    "rejected. The samples are those of --data, or of --size and --classes. --device auto plans for GPUs "
+    "rejected. The samples are those of --data, or of --size, --channels and --classes. --device auto plans for GPUs "
     "where every rank has one, else for cores. If nothing fits, the exit status is 5. --verify makes steps on "
     "this machine. --show-list prints all lists of rank 0. --output writes the plan; train takes it with --plan.\n"
     "\n"
@@ -225,6 +232,7 @@ static const char text[] =
     "      --device cuda --output plan.json\n"
     "  mesoforge plan train moe --size 64 64 --experts 32 --ranks 4 \\\n"
     "      --parallel-strategy expert_parallel --explain\n"
+    "  mesoforge plan train unet --size 64 64 --channels 3 --width 64\n"
     "  mesoforge plan train --profile table:train \\\n"
     "      --hardware examples/hardware/l4x4.json\n";
 

@@ -22,8 +22,9 @@ void mf_data_tell(const struct mf_dataset *set, struct mf_json *json);
 /** Prints that the file @p path has, or would have, so many samples. Local; MF_OUTPUT. */
 int mf_data_counted(const struct mf_session *session, const char *path, size_t samples);
 
-/** Opens the set at @p path and prints its facts, for a verb that has just written it. The object of --json also gets
- * the members of @p more (NULL: none). Collective; MF_INPUT, MF_OUTPUT. */
+/** Opens the set at @p path and prints its facts, for a verb that has just written it. If it was made by a model,
+ * the object of --json also gets the members of @p more. Otherwise (NULL) it warns of what a training should not learn
+ * from. Collective; MF_INPUT, MF_OUTPUT. */
 int mf_data_report(const struct mf_session *session, const char *path, const struct mf_json *more);
 
 #endif

@@ -130,6 +130,16 @@ static void add(void *context, const char *key, const struct mf_json *value)
     mf_json_put(context, key, mf_json_copy(value));
 }
 
+/* Warns of what a training should not learn from. */
+static void doubt(const struct mf_dataset *set)
+{
+    mf_doubt_classes(set);
+    mf_doubt_splits(set);
+    mf_doubt_channels(set);
+    mf_doubt_scales(set);
+    mf_doubt_reals(set, set->reals, NULL);
+}
+
 int mf_data_report(const struct mf_session *session, const char *path, const struct mf_json *more)
 {
     struct mf_dataset *set = NULL;
@@ -142,11 +152,7 @@ int mf_data_report(const struct mf_session *session, const char *path, const str
         mf_json_text(json, "file", path);
     }
     if (session->comm->rank == 0) mf_data_tell(set, json);
-    mf_doubt_classes(set);
-    mf_doubt_splits(set);
-    mf_doubt_channels(set);
-    mf_doubt_scales(set);
-    mf_doubt_reals(set, set->reals, NULL);
+    if (!more) doubt(set);
     if (json) {
         MF_JSON(json, "seconds", mf_now() - session->start, "ranks", session->comm->size);
         if (more) mf_json_each(more, add, json);

@@ -207,14 +207,15 @@ static int begin_score(struct mf_unet_made *u, struct mf_loop *loop)
     return MF_OK;
 }
 
-static void say_conditions(const struct mf_denoise *d)
+static void say_conditions(const struct mf_denoise *d, int phases)
 {
     char text[200] = "";
 
     if (d->classes) mf_enumerate(text, sizeof text, "class");
     for (size_t c = 0; c < d->columns; ++c) mf_enumerate(text, sizeof text, "%s", d->column[c]);
-    mf_info("conditions: %s",
-            *text ? text : "none; the volume fraction of samples is learnt best with one (--condition)");
+    mf_info("conditions: %s", *text    ? text
+                              : phases ? "none; the volume fraction of samples is learnt best with one (--condition)"
+                                       : "none; the mean of samples is learnt best with one (--condition)");
 }
 
 static int begin(void *context, struct mf_loop *loop)
@@ -222,7 +223,7 @@ static int begin(void *context, struct mf_loop *loop)
     struct mf_unet_made *u = context;
 
     u->trainer = loop->trainer;
-    say_conditions(mf_task_denoiser(u->trainer->opts.task));
+    say_conditions(mf_task_denoiser(u->trainer->opts.task), u->trainer->set->phases);
     loop->grown = u;
     loop->judged = judged;
     MF_TRY(begin_score(u, loop));

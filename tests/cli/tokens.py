@@ -40,6 +40,12 @@ with tempfile.TemporaryDirectory() as folder:
         file.write(json.dumps({"tokens": [int(n) for n in numbers.split()]}) + "\n\n")
     check(tokens("byte_level", "--prompts", path)[0] == back, "numbers of a file")
 
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps({"text": "the pores", "text_pair": "a grain"}))
+    pair = json.loads(tokens("wordpiece", "--prompts", path, "--json")[0])["results"][0]
+    first, second = (tokens("wordpiece", "--prompt", text, "--bare")[0].split() for text in ("the pores", "a grain"))
+    check(pair["tokens"] == [2, *map(int, first), 3, *map(int, second), 3] and pair["types"] == [0] * (len(first) + 2) + [1] * (len(second) + 1), f"a pair: {pair}")
+
 special, literal = (tokens("byte_level", "--prompt", "<s>a</s>", "--bare", *flag)[0].split() for flag in ((), ("--literal",)))
 check(len(special) == 3 and len(literal) > 3 and special[0] == b"0", f"special tokens in a text: {special}, as text: {literal}")
 check("not UTF-8: 2 places became U+FFFD" in tokens("fallback", "--prompt", "-", stdin=b"a\xffb\xe4\xb8")[1], "bytes that are no text")

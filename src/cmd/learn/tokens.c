@@ -37,38 +37,66 @@ struct job {
     struct mf_json *results; /* NULL: plain lines */
 };
 
-/* One result: numbers, their texts, and what the numbers decode to. */
-static void put_result(const struct job *job, const struct mf_tokens *tokens, const struct mf_bytes *text,
-                       const struct mf_bytes *decoded)
+/* What a line asks for: numbers of one text or of two, or the text of numbers. */
+struct asked {
+    struct mf_bytes text[2];
+    size_t texts; /* 0: numbers are given */
+    struct mf_tokens tokens, types;
+};
+
+static void free_asked(struct asked *a)
 {
-    struct mf_json *row = mf_json_object(), *numbers = mf_json_array(), *pieces = mf_json_array();
+    mf_bytes_free(&a->text[0]);
+    mf_bytes_free(&a->text[1]);
+    mf_tokens_free(&a->tokens);
+    mf_tokens_free(&a->types);
+}
 
-    for (size_t i = 0; i < tokens->count; ++i) {
+static void put_text(struct mf_json *row, const char *key, const struct mf_bytes *text)
+{
+    mf_json_bytes(row, key, text->count ? text->at : "", text->count);
+}
+
+static void put_numbers(struct mf_json *row, const char *key, const struct mf_tokens *tokens)
+{
+    struct mf_json *numbers = mf_json_array();
+
+    for (size_t i = 0; i < tokens->count; ++i) mf_json_int(numbers, NULL, tokens->at[i]);
+    mf_json_put(row, key, numbers);
+}
+
+/* One result: texts, numbers, the text of each, and what the numbers decode to. */
+static void put_result(const struct job *job, const struct asked *a, const struct mf_bytes *decoded)
+{
+    struct mf_json *row = mf_json_object(), *pieces = mf_json_array();
+
+    for (size_t i = 0; i < a->tokens.count; ++i) {
         size_t n;
-        const char *piece = mf_tokenizer_piece(job->tokenizer, tokens->at[i], &n);
+        const char *piece = mf_tokenizer_piece(job->tokenizer, a->tokens.at[i], &n);
 
-        mf_json_int(numbers, NULL, tokens->at[i]);
         mf_json_bytes(pieces, NULL, piece, n);
     }
-    if (text) mf_json_bytes(row, "text", text->count ? text->at : "", text->count);
-    mf_json_put(row, "tokens", numbers);
+    if (a->texts > 0) put_text(row, "text", &a->text[0]);
+    if (a->texts > 1) put_text(row, "text_pair", &a->text[1]);
+    put_numbers(row, "tokens", &a->tokens);
+    if (a->texts > 1) put_numbers(row, "types", &a->types);
     mf_json_put(row, "pieces", pieces);
-    mf_json_bytes(row, "decoded", decoded->count ? decoded->at : "", decoded->count);
-    if (text) mf_json_size(row, "lost", tokens->lost);
+    put_text(row, "decoded", decoded);
+    if (a->texts > 0) mf_json_size(row, "lost", a->tokens.lost);
     mf_json_put(job->results, NULL, row);
 }
 
-static int tell(const struct job *job, const struct mf_tokens *tokens, const struct mf_bytes *text)
+static int tell(const struct job *job, const struct asked *a)
 {
     struct mf_bytes decoded = {0};
     int rc = MF_OK;
 
-    if (!text || job->results)
-        rc = mf_tokenizer_decode(job->tokenizer, tokens->at, tokens->count, job->o->special, &decoded);
+    if (a->texts == 0 || job->results)
+        rc = mf_tokenizer_decode(job->tokenizer, a->tokens.at, a->tokens.count, job->o->special, &decoded);
     if (rc == MF_OK && job->results)
-        put_result(job, tokens, text, &decoded);
-    else if (rc == MF_OK && text) {
-        for (size_t i = 0; i < tokens->count; ++i) printf("%s%u", i ? " " : "", tokens->at[i]);
+        put_result(job, a, &decoded);
+    else if (rc == MF_OK && a->texts > 0) {
+        for (size_t i = 0; i < a->tokens.count; ++i) printf("%s%u", i ? " " : "", a->tokens.at[i]);
         printf("\n");
     } else if (rc == MF_OK) {
         fwrite(decoded.at ? decoded.at : "", 1, decoded.count, stdout);
@@ -78,42 +106,48 @@ static int tell(const struct job *job, const struct mf_tokens *tokens, const str
     return rc;
 }
 
-static int to_numbers(const struct job *job, const char *text, size_t n)
+/* Takes one more text, in which bytes that are no UTF-8 are replaced. */
+static void add_text(struct asked *a, const char *text, size_t n)
+{
+    size_t lost;
+
+    (void)mf_utf8_repair(text, n, 0, &a->text[a->texts++], &lost);
+    if (lost) mf_warn("the text is not UTF-8: %zu place%s became U+FFFD", lost, MF_S(lost));
+}
+
+static int to_numbers(const struct job *job, struct asked *a)
 {
     const unsigned how = (job->o->bare ? MF_ENCODE_BARE : 0u) | (job->o->literal ? MF_ENCODE_LITERAL : 0u);
-    struct mf_bytes sound = {0};
-    struct mf_tokens tokens = {0};
-    size_t lost;
+    const char *const text[] = {a->text[0].at, a->text[1].at};
+    const size_t n[] = {a->text[0].count, a->text[1].count};
     int rc;
 
-    (void)mf_utf8_repair(text, n, 0, &sound, &lost);
-    if (lost) mf_warn("the text is not UTF-8: %zu place%s became U+FFFD", lost, MF_S(lost));
-    rc = mf_tokenizer_encode(job->tokenizer, sound.at, sound.count, how, &tokens);
-    if (rc == MF_OK && tokens.lost)
-        mf_warn("the tokenizer has no token for %zu character%s of the text, which vanished", tokens.lost,
-                MF_S(tokens.lost));
-    if (rc == MF_OK) rc = tell(job, &tokens, &sound);
-    mf_bytes_free(&sound);
-    mf_tokens_free(&tokens);
-    return rc;
+    if (a->texts > 1)
+        rc = mf_tokenizer_encode_two(job->tokenizer, text, n, how, &a->tokens, &a->types);
+    else
+        rc = mf_tokenizer_encode(job->tokenizer, text[0], n[0], how, &a->tokens);
+    if (rc == MF_OK && a->tokens.lost)
+        mf_warn("the tokenizer has no token for %zu character%s of the text, which vanished", a->tokens.lost,
+                MF_S(a->tokens.lost));
+    return rc == MF_OK ? tell(job, a) : rc;
 }
 
 static int to_text(const struct job *job, size_t count, double (*number)(const void *list, size_t i), const void *list)
 {
-    struct mf_tokens tokens = {0};
+    struct asked a = {0};
     int rc = MF_OK;
 
     for (size_t i = 0; rc == MF_OK && i < count; ++i) {
         const double value = number(list, i);
 
         if (value >= 0 && value < (double)mf_tokenizer_numbers(job->tokenizer) && value == (double)(uint32_t)value)
-            mf_tokens_put(&tokens, (uint32_t)value);
+            mf_tokens_put(&a.tokens, (uint32_t)value);
         else
             rc = mf_fail(MF_INPUT, "no token has number %.17g; those of the tokenizer are 0 to %zu", value,
                          mf_tokenizer_numbers(job->tokenizer) - 1);
     }
-    if (rc == MF_OK) rc = tell(job, &tokens, NULL);
-    mf_tokens_free(&tokens);
+    if (rc == MF_OK) rc = tell(job, &a);
+    free_asked(&a);
     return rc;
 }
 
@@ -126,6 +160,19 @@ static double of_json(const void *list, size_t i)
     return mf_json_kind(value) == MF_JSON_REAL ? mf_json_to_real(value) : -1;
 }
 
+/* @p second: a second text, or none. */
+static int take_texts(const struct job *job, const struct mf_json *first, const struct mf_json *second)
+{
+    struct asked a = {0};
+    int rc;
+
+    add_text(&a, mf_json_to_text(first), mf_json_length(first));
+    if (mf_json_kind(second) == MF_JSON_TEXT) add_text(&a, mf_json_to_text(second), mf_json_length(second));
+    rc = to_numbers(job, &a);
+    free_asked(&a);
+    return rc;
+}
+
 /* One line of --prompts. */
 static int take_line(const struct job *job, const char *file, size_t number, const char *line, size_t n)
 {
@@ -136,7 +183,7 @@ static int take_line(const struct job *job, const char *file, size_t number, con
 
     if (!row) return mf_fail(MF_INPUT, "'%.300s' line %zu is not JSON: %s", file, number, why);
     if (mf_json_kind(text) == MF_JSON_TEXT)
-        rc = to_numbers(job, mf_json_to_text(text), mf_json_length(text));
+        rc = take_texts(job, text, mf_json_get(row, "text_pair"));
     else if (mf_json_kind(tokens) == MF_JSON_ARRAY)
         rc = to_text(job, mf_json_count(tokens), of_json, tokens);
     else
@@ -176,14 +223,17 @@ static int take_lines(const struct job *job, const char *file)
 static int take_prompt(const struct job *job, const char *prompt)
 {
     const int is_file = *prompt == '@' || strcmp(prompt, "-") == 0;
+    struct asked a = {0};
     char *text = NULL;
-    size_t n;
-    int rc;
+    size_t n = 0;
+    int rc = is_file ? load(*prompt == '@' ? prompt + 1 : "/dev/stdin", &text, &n) : MF_OK;
 
-    if (!is_file) return to_numbers(job, prompt, strlen(prompt));
-    MF_TRY(load(*prompt == '@' ? prompt + 1 : "/dev/stdin", &text, &n));
-    rc = to_numbers(job, text, n);
+    if (rc == MF_OK) {
+        add_text(&a, is_file ? text : prompt, is_file ? n : strlen(prompt));
+        rc = to_numbers(job, &a);
+    }
     free(text);
+    free_asked(&a);
     return rc;
 }
 

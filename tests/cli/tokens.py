@@ -49,4 +49,13 @@ with tempfile.TemporaryDirectory() as folder:
 special, literal = (tokens("byte_level", "--prompt", "<s>a</s>", "--bare", *flag)[0].split() for flag in ((), ("--literal",)))
 check(len(special) == 3 and len(literal) > 3 and special[0] == b"0", f"special tokens in a text: {special}, as text: {literal}")
 check("not UTF-8: 2 places became U+FFFD" in tokens("fallback", "--prompt", "-", stdin=b"a\xffb\xe4\xb8")[1], "bytes that are no text")
+with tempfile.TemporaryDirectory() as folder:
+    sizes = {"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "dtype": "float16"}
+    with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+        json.dump(sizes, file)
+    plain = subprocess.run([PROGRAM, "info", folder], capture_output=True, text=True).stdout
+    told = json.loads(subprocess.run([PROGRAM, "info", os.path.join(folder, "config.json"), "--json"], capture_output=True, text=True).stdout)
+    check("language model gpt2" in plain and "124439808; 248879616 bytes in 16 bits" in plain and "tokenizer:  none" in plain, plain)
+    check(told["parameters"] == 124439808 and told["sizes"]["head_width"] == 64 and told["dtype"] == "f16" and told["tokenizer"] is None, f"{told}")
+
 finish("tokens")

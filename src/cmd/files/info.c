@@ -15,6 +15,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/files/data.h"
 #include "src/cmd/files/graph_tell.h"
+#include "src/cmd/files/language_tell.h"
 #include "src/cmd/files/model_tell.h"
 #include "src/moe/graph.h"
 #include "src/run/checkpoint.h"
@@ -453,8 +454,10 @@ static int tell(const char *given, const char *dataset, struct mf_json *json)
     if (array && dataset) rc = mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
     if (!array) array = dataset;
     if (json) mf_json_text(json, "file", file);
-    if (rc == MF_OK && (mf_graph_named(file) || mf_model_named(file))) {
-        rc = mf_model_named(file) ? mf_model_tell(file, json) : mf_graph_tell(file, json);
+    if (rc == MF_OK && (mf_language_named(file) || mf_graph_named(file) || mf_model_named(file))) {
+        rc = mf_language_named(file) ? mf_language_tell(file, json)
+             : mf_model_named(file)  ? mf_model_tell(file, json)
+                                     : mf_graph_tell(file, json);
         free(file);
         return rc;
     }
@@ -555,7 +558,8 @@ static const char text[] =
     "phases, the options that were given, seed, input checksum and convergence of\n"
     "the run that wrote them), datasets (samples, classes, properties, splits),\n"
     "models (what they read and predict, experts, scores), knowledge graphs of train\n"
-    "moe (a table of experts and what they serve), and the arrays of any HDF5 file.\n"
+    "moe (a table of experts and what they serve), folders of language models (sizes\n"
+    "and tokenizers), and the arrays of any HDF5 file.\n"
     "Arrays are [z][y][x]. --json has all options, the defaults as comments; of\n"
     "several files it is an array, with an \"error\" for each that cannot be read.\n"
     "\n"

@@ -37,7 +37,7 @@ struct job {
     struct mf_json *results; /* NULL: plain lines */
 };
 
-/* What a line asks for: numbers of one text or of two, or the text of numbers. */
+/* A question: numbers of one text or of two, or the text of numbers. */
 struct asked {
     struct mf_bytes text[2];
     size_t texts; /* 0: numbers are given */

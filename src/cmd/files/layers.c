@@ -83,8 +83,8 @@ int mf_layers_find(const struct mf_model_card *card, const char *option, const s
 
     *layer = NULL;
     *count = 0;
+    MF_TRY(find_all(card, layer, &all)); /* a network that cannot be is refused before anything is made */
     if (words->count == 0 || is_word(words, "none")) return MF_OK;
-    MF_TRY(find_all(card, layer, &all));
     taken = MF_MUST(calloc(all + 1, 1), "marks");
     rc = mark_all(card, option, words, *layer, all, taken);
     for (size_t k = 0; rc == MF_OK && k < all; ++k)

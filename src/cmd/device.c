@@ -165,7 +165,7 @@ static int choose_best(struct mf_session *session, int *device)
     return MF_OK;
 }
 
-int mf_device_choose(struct mf_session *session, int *device)
+static int choose_asked(struct mf_session *session, int *device)
 {
     struct wish wish;
 
@@ -174,6 +174,18 @@ int mf_device_choose(struct mf_session *session, int *device)
         snprintf(wish.name, sizeof wish.name, "cpu");
     if (strcmp(wish.name, "auto") == 0) return choose_best(session, device);
     return choose(session, &wish, device);
+}
+
+int mf_device_choose(struct mf_session *session, int *device)
+{
+    const struct wish cores = {"cpu", -1, 0};
+    char why[MF_ERR_TEXT];
+    const int rc = choose_asked(session, device);
+
+    if (rc != MF_DEVICE || !session->common->lenient) return rc;
+    mf_err_take(why, sizeof why);
+    if (session->comm->rank == 0) mf_warn("%s: the cores do the work (--lenient-devices)", why);
+    return choose(session, &cores, device);
 }
 
 int mf_device_is_free(const struct mf_session *session)

@@ -94,6 +94,15 @@ int mf_session_path_in(const struct mf_session *session, const char *folder, con
     return follow_all(session->comm, path);
 }
 
+int mf_session_name(const struct mf_session *session, const char *base, const char *suffix, char **path)
+{
+    const struct mf_common *common = session->common;
+
+    *path = common->output ? mf_output_join("", common->output, NULL, "")
+                           : mf_output_join(common->data_folder, base, common->information, suffix);
+    return follow_all(session->comm, path);
+}
+
 int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path)
 {
     return mf_session_path_in(session, session->common->data_folder, base, suffix, path);

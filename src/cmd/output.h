@@ -19,6 +19,9 @@ int mf_session_path(const struct mf_session *session, const char *base, const ch
 int mf_session_path_in(const struct mf_session *session, const char *folder, const char *base, const char *suffix,
                        char **path);
 
+/** The name alone, as mf_session_path() gives it: no folder is made. Collective; refuses (agreed) with MF_OUTPUT. */
+int mf_session_name(const struct mf_session *session, const char *base, const char *suffix, char **path);
+
 /** Refuses (MF_USAGE) an output that is one of @p n files that the verb reads, or the file of --config. NULLs and ""
  * are ignored. Collective. */
 int mf_session_spares(const struct mf_session *session, const char *path, size_t n, const char *const *inputs);

@@ -29,6 +29,7 @@ struct mf_common {
     int logfile_date;
     struct mf_longs gpu_ids;
     int share_gpu;        /* --share-gpu: several ranks may take one GPU */
+    int lenient;          /* --lenient-devices, of few verbs: cores do the work where --device is not there */
     const char *bind;     /* --bind auto|none: mf_session_pin() */
     int verbose;          /* --verbose: where.h */
     const char *exchange; /* --exchange: mf_exchange_of() */

@@ -15,6 +15,7 @@ enum { ROOM = 4 /* samples and mf_sample()'s room */ };
 struct mf_generator {
     struct mf_model *model;
     struct mf_queue *queue;
+    enum mf_type type;
     const struct mf_model_card *card;
     size_t pass, voxels, channels, levels, width, layers, masks;
     struct mf_unet_tap *layer; /* [layers + masks] */
@@ -86,6 +87,7 @@ int mf_generator_card(const char *path, const char *word, struct mf_model_card *
 static void keep_layers(struct mf_generator *g, const struct mf_generator_form *form)
 {
     g->pass = form->pass;
+    g->type = form->type;
     g->layers = form->layers;
     g->masks = form->masks;
     g->layer = MF_MUST(calloc(g->layers + g->masks + 1, sizeof *g->layer), "layers");
@@ -101,6 +103,7 @@ static struct mf_model_wish wish_of(const struct mf_generator *g, const char *wo
     for (size_t k = 0; k < g->layers + g->masks; ++k) node[k] = g->layer[k].node;
     return (struct mf_model_wish){.word = word,
                                   .batch = g->pass,
+                                  .type = g->type,
                                   .layers = g->layers,
                                   .layer = node,
                                   .masks = g->masks,

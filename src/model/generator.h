@@ -16,9 +16,10 @@ int mf_generator_card(const char *path, const char *word, struct mf_model_card *
 
 /** How a generator is opened. Its layers are those of mf_unet_taps(). */
 struct mf_generator_form {
-    const char *word; /* as of mf_model_card_open_as() */
-    size_t pass;      /* samples of a pass */
-    size_t layers;    /* whose activations can be read after a pass; samples have the same bits */
+    const char *word;  /* as of mf_model_card_open_as() */
+    size_t pass;       /* samples of a pass */
+    enum mf_type type; /* as of struct mf_model_wish */
+    size_t layers;     /* whose activations can be read after a pass; samples have the same bits */
     const struct mf_unet_tap *layer;
     size_t masks; /* in whose place mf_generator_mask() puts others */
     const struct mf_unet_tap *mask;

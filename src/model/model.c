@@ -8,6 +8,7 @@
 
 #include "src/base/arena.h"
 #include "src/base/err.h"
+#include "src/base/half.h"
 #include "src/model/weights.h"
 #include "src/net/pass.h"
 
@@ -122,6 +123,7 @@ static int build(struct mf_model *m)
     MF_TRY(mf_model_card_blame(m->card, mf_build_end(&b)));
     MF_TRY(add_masks(m, &b));
     m->net->value[m->y].kept = 1;
+    mf_pass_cast(m->list, m->wish.type, 1 << MF_SET_TRAINED);
     m->answers = mf_shape_count(&m->net->value[m->y].shape) / m->batch;
     MF_ASSERT(m->card->denoise || m->answers == m->card->outputs.count);
     MF_TRY(keep_layers(m));
@@ -336,10 +338,18 @@ void mf_model_walk(struct mf_model *m, size_t n)
 /* The first @p n rows of a value. */
 static void get(struct mf_model *m, int v, size_t n, float *to)
 {
-    const size_t each = mf_shape_count(&m->net->value[v].shape) / m->batch;
+    const struct mf_shape *shape = &m->net->value[v].shape;
+    const size_t count = n * (mf_shape_count(shape) / m->batch), bytes = mf_type_bytes(shape->type);
+    char *from = (char *)to + count * (sizeof *to - bytes); /* 16 bits come to the second half */
 
-    m->queue->backend->get(m->queue, to, mf_walk_at(m->walk, m->list, v), n * each * sizeof *to);
+    m->queue->backend->get(m->queue, from, mf_walk_at(m->walk, m->list, v), count * bytes);
     m->queue->backend->sync(m->queue);
+    for (size_t i = 0; shape->type != MF_F32 && i < count; ++i) {
+        uint16_t half;
+
+        memcpy(&half, from + i * sizeof half, sizeof half);
+        to[i] = shape->type == MF_BF16 ? mf_bf16_to(half) : mf_f16_to(half);
+    }
 }
 
 void mf_model_layer(struct mf_model *m, size_t k, size_t n, float *to)

@@ -22,10 +22,11 @@ struct mf_model;
  * *model is then NULL. */
 int mf_model_open(const char *path, size_t batch, struct mf_queue *queue, struct mf_model **model);
 
-/** How a model is opened. Values of its network have names (mf_value_find()), and are float [batch][..]. */
+/** How a model is opened. Values of its network have names (mf_value_find()), and are read as float [batch][..]. */
 struct mf_model_wish {
-    const char *word; /* as of mf_model_card_open_as(); NULL: the file says it */
-    size_t batch;     /* samples of a walk, at most */
+    const char *word;  /* as of mf_model_card_open_as(); NULL: the file says it */
+    size_t batch;      /* samples of a walk, at most */
+    enum mf_type type; /* of activations and of factors of products: MF_F32, MF_BF16, MF_F16 */
     /* values that can be read after a walk, in memory of their own; answers have the same bits */
     size_t layers;
     const char *const *layer;

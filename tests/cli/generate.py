@@ -104,7 +104,8 @@ def is_exact():
         os.remove("more.h5")
     made("generate", "--checkpoint_path", "run", "--num_denoising_steps", "3", "--num_samples", "5", "--batch_size", "8", "--output_dir", "data", *LAYERS)
     same(arrays("one.h5", 0, 5), arrays("data/made.h5"), "the words of DMD2, and a folder")
-    generate("part.h5", "--num-samples", "11", "--first", "13", "--threads", "2")
+    done = generate("part.h5", "--num-samples", "11", "--first", "13", "--threads", "2", "--device", "mps", "--lenient-devices")
+    check("GPUs of Apple: the cores do the work (--lenient-devices)" in done.err, f"a device that is not there: {done}")
     same(arrays("one.h5", 13, 11), arrays("part.h5"), "samples 13 to 23 alone")
     generate("other.h5", "--num-samples", "37", "--seed", "8")
     check(not numpy.array_equal(whole["samples/x"], arrays("other.h5")["samples/x"]), "another seed makes the same samples")
@@ -269,7 +270,7 @@ def takes_weights_of_others():
 def plans():
     """A plan has the bytes that a run takes. Where memory is short, a new set gets smaller passes on all ranks, and keeps them."""
     for words, ranks in ((["--model", "run", *LAYERS], 1), (["--model", "run", "--mask", "one.h5", "--mask-layers", "encoder_bottleneck", "--pass-size", "5"], 3),
-                         (["--model", "grey"], 1), (["--model", "foreign.safetensors", "--arch", TRAIN[5], "--layers", "midblock"], 2)):
+                         (["--model", "grey", "--mixed-precision", "bf16"], 1), (["--model", "foreign.safetensors", "--arch", TRAIN[5], "--layers", "midblock"], 2)):
         words = [*words, "--num-samples", "11", "--steps", "2", "--threads", "1", "--json"]
         plan = json.loads(made("plan", "generate", *words, "--ranks", ranks).out)["bytes"]["per_rank"]
         for more in (["--dry-run"], []):
@@ -339,6 +340,15 @@ def masks():
         made(*base, *words, "--output", f"{name}_3.h5", ranks=4 - ranks)
         want, got = heun(z, levels, lambda look: given), scaled(f"{name}_3.h5")
         check(abs(want - got).max() < 1e-5, f"masked in all steps, {name}: {abs(want - got).max()}")
+    for kind, most in (("bf16", 0.02), ("fp16", 0.003)):
+        for ranks in (1, 3):
+            made(*base, "--steps", "3", "--mixed-precision", kind, "--layers", "decoder_block_6", "--output", f"{kind}{ranks}.h5", ranks=ranks)
+        same(arrays(f"{kind}1.h5"), arrays(f"{kind}3.h5"), f"{kind} on 1 and 3 ranks")
+        if kind == "bf16":
+            made(*base, "--steps", "3", "--layers", "decoder_block_6", "--output", "f32.h5")
+        for name, scale in (("samples/x", 3), ("activations/decoder_block_6", 1)):
+            off = abs(arrays("f32.h5")[name].astype("f8") - arrays(f"{kind}1.h5")[name]).max() / scale
+            check(0 < off < most, f"{kind}: {name} differs by {off}")
     generate("own.h5", "--num-samples", "11", "--mask", "step.h5", "--mask-layers", "encoder_bottleneck", steps=1, layers=[])
     same(arrays("own.h5"), {k: a for k, a in arrays("step.h5", 0, 11).items() if "activations" not in k}, "masked by its own activations")
     for status, words, says in ((3, ["--mask", "set.h5"], "has no activations of this network"),

@@ -46,12 +46,15 @@ static int take(struct generate_job *job, const char *path)
 static int make(struct generate_job *job, const char *path)
 {
     struct mf_session *s = job->session;
+    char *named;
 
     find_pass(job, path);
     MF_TRY(take(job, path));
     MF_TRY(mf_generate_settings(job));
     MF_TRY(mf_agree(s->comm, mf_generate_foresee(job)));
     if (s->common->dry_run) return mf_generate_counted(job, path);
+    MF_TRY(mf_session_path(s, "made", ".h5", &named)); /* makes its folder, now that nothing else is in the way */
+    free(named);
     MF_TRY(mf_generate_write(job, path));
     if (job->o->parts) MF_TRY(mf_tree_beside(s, path, job->o->parts));
     return mf_generate_report(job, path);
@@ -68,7 +71,7 @@ static int generate(struct generate_job *job)
         MF_TRY(mf_session_spares(s, s->common->output, 2, (const char *const[]){job->o->by.model, job->o->mask}));
     MF_TRY(mf_generate_open(job));
     if (job->lists) return MF_OK;
-    MF_TRY(mf_session_path(s, "made", ".h5", &path));
+    MF_TRY(mf_session_name(s, "made", ".h5", &path));
     rc = make(job, path);
     mf_generate_give(job);
     free(path);

@@ -17,7 +17,7 @@ struct generate {
     long samples, first, steps, pass, per_class, mask_steps;
     struct mf_texts condition, layers, mask_layers, export;
     unsigned parts; /* of the tree of --export */
-    const char *hours, *mask;
+    const char *hours, *mask, *precision;
 };
 
 /** Passes and samples that all ranks have made, and seconds of this rank. */
@@ -75,6 +75,12 @@ extern const struct mf_opt mf_generate_rows[];
 
 /** The form of a generator for passes of @p pass samples. Local. */
 struct mf_generator_form mf_generate_form(const struct generate_job *job, size_t pass);
+
+/** The type that --mixed-precision names. Local. */
+static inline enum mf_type mf_generate_type(const struct generate *o)
+{
+    return o->precision[0] == 'b' ? MF_BF16 : o->precision[0] == 'f' ? MF_F16 : MF_F32;
+}
 
 /** Samples of a pass where neither an option nor a set says it: 8 on cores, 64 on a GPU. */
 static inline size_t mf_generate_pass(const struct generate *o, int device)

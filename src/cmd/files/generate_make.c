@@ -57,6 +57,17 @@ static void clocked(double *seconds, double *since)
     *since = now;
 }
 
+/* 16 bits have a remedy for numbers that are not finite. */
+static int overflow(const struct generate_job *job, int rc)
+{
+    char why[MF_ERR_TEXT];
+    const enum mf_type type = mf_generate_type(job->o);
+
+    if (rc != MF_NUMERIC || type == MF_F32) return rc;
+    mf_err_take(why, sizeof why);
+    return mf_fail(rc, "%.800s; try: --mixed-precision %s", why, type == MF_F16 ? "bf16" : "no");
+}
+
 static int make(struct generate_job *job, size_t number, struct mf_writer *writer)
 {
     const void *kept[MF_WRITER_ARRAYS];
@@ -66,7 +77,7 @@ static int make(struct generate_job *job, size_t number, struct mf_writer *write
     const struct mf_span part = part_of(job, number, &row);
 
     MF_TRY(place_masks(job, number));
-    MF_TRY(mf_generator_make(job->generator, &job->wish, number, job->x, job->label, job->value));
+    MF_TRY(overflow(job, mf_generator_make(job->generator, &job->wish, number, job->x, job->label, job->value)));
     for (size_t k = 0; k < job->layers; ++k) {
         mf_generator_layer(job->generator, k, job->activation[k]);
         kept[k] = job->activation[k] + row * mf_generate_numbers(job, k);

@@ -106,6 +106,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
     mf_plan_say(p, "sample", "%zu x %zu, %zu channel%s", d[1], d[2], d[3], MF_S(d[3]));
     mf_plan_say(p, "samples", "%zu", samples_of(job));
     mf_plan_say(p, "steps", "%ld", job->o->steps);
+    if (mf_generate_type(job->o) != MF_F32) mf_plan_say(p, "activations", "%s", job->o->precision);
     mf_plan_say(p, "layers kept", "%zu", job->layers);
     mf_plan_say(p, "layers masked", "%zu", job->masks.count);
     free(word);
@@ -168,7 +169,8 @@ static void price(const void *context, const struct mf_placement *place, size_t 
     const double looks = 2 * (double)job->o->steps - 1, pass = (double)mf_plan_get(settings, "pass");
 
     (void)rank;
-    mf_plan_pay_lists(cost, place, rates, 0, looks * fact[OPERATIONS], looks * fact[TRAFFIC]);
+    mf_plan_pay_lists(cost, place, rates, mf_generate_type(job->o) != MF_F32, looks * fact[OPERATIONS],
+                      looks * fact[TRAFFIC]);
     mf_plan_pay(cost, "waiting", place->device ? looks * fact[NODES] * MF_SECONDS_LAUNCH : 0);
     mf_plan_scale(cost, 1 / (pass * (double)place->ranks));
     cost->tried = cost->total;

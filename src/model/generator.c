@@ -16,6 +16,8 @@ struct mf_generator {
     struct mf_model *model;
     struct mf_queue *queue;
     enum mf_type type;
+    int guided;
+    double guidance; /* of this pass */
     const struct mf_model_card *card;
     size_t pass, voxels, channels, levels, width, layers, masks;
     struct mf_unet_tap *layer; /* [layers + masks] */
@@ -24,6 +26,8 @@ struct mf_generator {
     size_t mask_steps;         /* of this pass */
     float *level;              /* [levels] of a noise level */
     float *condition;          /* [width] */
+    float *conditions;         /* guided: [pass][width] */
+    float *plain;              /* guided: [pass][count] what is clean without a condition */
     float *seen;               /* [count] a sample as the network sees it */
     float *memory;             /* [ROOM][pass][count] */
     double mean[MF_CHANNELS_MAX], deviation[MF_CHANNELS_MAX];
@@ -61,7 +65,9 @@ static size_t lay(struct mf_generator *g, float *at)
                 {&g->condition, g->width},
                 {&g->seen, count_of(g)},
                 {&g->memory, ROOM * g->pass * count_of(g)},
-                {&g->turned, most}};
+                {&g->turned, most},
+                {&g->conditions, g->guided ? g->pass * g->width : 0},
+                {&g->plain, g->guided ? g->pass * count_of(g) : 0}};
 
     for (size_t k = 0; k < sizeof part / sizeof *part; n += part[k++].count) *part[k].array = at ? at + n : NULL;
     return n;
@@ -88,6 +94,7 @@ static void keep_layers(struct mf_generator *g, const struct mf_generator_form *
 {
     g->pass = form->pass;
     g->type = form->type;
+    g->guided = form->guided;
     g->layers = form->layers;
     g->masks = form->masks;
     g->layer = MF_MUST(calloc(g->layers + g->masks + 1, sizeof *g->layer), "layers");
@@ -198,7 +205,28 @@ static void place_masks(struct mf_generator *g)
     for (size_t r = 0; g->masks > 0 && r < g->pass; ++r) mf_model_put_masks(g->model, r, put);
 }
 
-/* c_skip x + c_out F(c_in x) */
+/* c_skip x + c_out F(c_in x), once the noisy samples are fed. */
+static int look(struct mf_generator *g, size_t n, const struct mf_noise_level *l, const float *x, float *clean)
+{
+    mf_model_walk(g->model, n);
+    MF_TRY(mf_model_raw(g->model, n, clean));
+    mf_denoise_estimate(l, n * count_of(g), x, clean);
+    return MF_OK;
+}
+
+/* The look with conditions is the last one, of which layers are kept. */
+static int guide(struct mf_generator *g, size_t n, const struct mf_noise_level *l, const float *x, float *clean)
+{
+    memset(g->condition, 0, g->width * sizeof *g->condition);
+    for (size_t r = 0; r < n; ++r) mf_model_feed_named(g->model, MF_DENOISE_CONDITION, r, g->condition);
+    MF_TRY(look(g, n, l, x, g->plain));
+    for (size_t r = 0; r < n; ++r) mf_model_feed_named(g->model, MF_DENOISE_CONDITION, r, g->conditions + r * g->width);
+    MF_TRY(look(g, n, l, x, clean));
+    for (size_t i = 0; i < n * count_of(g); ++i)
+        clean[i] = (float)((double)g->plain[i] + g->guidance * ((double)clean[i] - (double)g->plain[i]));
+    return MF_OK;
+}
+
 static int remove_noise(void *context, size_t n, double sigma, const float *x, float *clean)
 {
     struct mf_generator *g = context;
@@ -212,10 +240,7 @@ static int remove_noise(void *context, size_t n, double sigma, const float *x, f
         mf_model_feed_named(g->model, MF_DENOISE_LEVEL, r, g->level);
     }
     place_masks(g);
-    mf_model_walk(g->model, n);
-    MF_TRY(mf_model_raw(g->model, n, clean));
-    mf_denoise_estimate(&l, n * count, x, clean);
-    return MF_OK;
+    return g->guided ? guide(g, n, &l, x, clean) : look(g, n, &l, x, clean);
 }
 
 static void feed_conditions(struct mf_generator *g, const struct mf_generator_wish *wish, uint64_t first,
@@ -228,6 +253,7 @@ static void feed_conditions(struct mf_generator *g, const struct mf_generator_wi
         if (g->width == 0) continue;
         mf_denoise_condition(d, label[r], value, g->condition);
         mf_model_feed_named(g->model, MF_DENOISE_CONDITION, r, g->condition);
+        if (g->guided) memcpy(g->conditions + r * g->width, g->condition, g->width * sizeof *g->condition);
     }
 }
 
@@ -240,6 +266,7 @@ int mf_generator_make(struct mf_generator *g, const struct mf_generator_wish *wi
 
     g->looks = 0;
     g->mask_steps = wish->mask_steps;
+    g->guidance = wish->guidance;
     feed_conditions(g, wish, first, label, value);
     MF_TRY(mf_sample(&by, &wish->sampling, first, g->pass, made, made + g->pass * count_of(g)));
     if (g->card->phases)

@@ -19,6 +19,7 @@ struct mf_generator_form {
     const char *word;  /* as of mf_model_card_open_as() */
     size_t pass;       /* samples of a pass */
     enum mf_type type; /* as of struct mf_model_wish */
+    int guided;        /* the network looks twice, with conditions and without: wish->guidance counts */
     size_t layers;     /* whose activations can be read after a pass; samples have the same bits */
     const struct mf_unet_tap *layer;
     size_t masks; /* in whose place mf_generator_mask() puts others */
@@ -43,6 +44,8 @@ const struct mf_model_card *mf_generator_says(const struct mf_generator *generat
 /** A request for samples. */
 struct mf_generator_wish {
     struct mf_sampling sampling;
+    double guidance;   /* of guided generators: g in D0 + g (D - D0), where D0 knows no condition
+                        (J. Ho, T. Salimans, arXiv:2207.12598, 2022) */
     size_t mask_steps; /* steps in which masks are there, from the first one on; 0: in all */
     size_t per_class;  /* sample i has class i / per_class, modulo the classes; 0: classes of the train split */
     int32_t label;     /* of all; -1: the above */

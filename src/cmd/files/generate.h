@@ -13,7 +13,7 @@
 struct generate {
     struct mf_common common;
     struct mf_made_by by;
-    double sigma;
+    double sigma, guidance;
     long samples, first, steps, pass, per_class, mask_steps;
     struct mf_texts condition, layers, mask_layers, export;
     unsigned parts; /* of the tree of --export */
@@ -75,6 +75,12 @@ extern const struct mf_opt mf_generate_rows[];
 
 /** The form of a generator for passes of @p pass samples. Local. */
 struct mf_generator_form mf_generate_form(const struct generate_job *job, size_t pass);
+
+/** Looks of the network for a pass: steps but the last take two, and guidance doubles all. Local. */
+static inline double mf_generate_looks(const struct generate *o)
+{
+    return (2 * (double)o->steps - 1) * (o->guidance != 1 ? 2 : 1);
+}
 
 /** The type that --mixed-precision names. Local. */
 static inline enum mf_type mf_generate_type(const struct generate *o)

@@ -40,6 +40,8 @@ const struct mf_opt mf_generate_rows[] = {
         "sample i has class i / N, modulo the classes; 0: classes are drawn as in the train split"),
     ROW("condition", condition, MF_TEXTS, NULL,
         "NAME=VALUE ...: class or columns that all samples should have; others are drawn as in the train split"),
+    ROW("guidance-scale", guidance, MF_REAL, "1",
+        "above 1 samples follow their conditions more and vary less; the network then looks twice, also without them"),
     ROW("layers", layers, MF_TEXTS, NULL,
         "layers of the network whose activations the set keeps, by the names of --layers list; none: no layer"),
     ROW("mask", mask, MF_TEXT, NULL,
@@ -105,6 +107,8 @@ int mf_generate_check(const struct mf_session *session, struct generate *o)
     MF_TRY(mf_keep_hours(session, o->hours, &seconds));
     if (!(o->sigma > MF_NOISE_LEAST) || !isfinite(o->sigma))
         return mf_fail(MF_USAGE, "--conditioning-sigma %g: it must be a number above %g", o->sigma, MF_NOISE_LEAST);
+    if (!isfinite(o->guidance) || o->guidance < 0)
+        return mf_fail(MF_USAGE, "--guidance-scale %g: it must be a number from 0 on", o->guidance);
     MF_TRY(in_range("num-samples", o->samples, 1, SAMPLES_MOST));
     MF_TRY(in_range("first", o->first, 0, SAMPLES_MOST));
     MF_TRY(in_range("steps", o->steps, 1, STEPS_MOST));
@@ -119,9 +123,13 @@ static int take_wishes(struct generate_job *job)
     const struct generate *o = job->o;
 
     job->wish = (struct mf_generator_wish){.sampling = {(size_t)o->steps, (uint64_t)o->common.seed, o->sigma},
+                                           .guidance = o->guidance,
                                            .mask_steps = (size_t)o->mask_steps,
                                            .per_class = (size_t)o->per_class};
     MF_TRY(mf_wanted_read(&o->condition, o->by.model, job->card.denoise, &job->wish));
+    if (o->guidance != 1 && mf_denoise_width(job->card.denoise) == 0)
+        return mf_fail(MF_USAGE, "--guidance-scale: the model of '%.200s' knows no conditions; leave it out",
+                       o->by.model);
     if (job->session->comm->rank == 0) mf_wanted_warn(job->card.denoise, &job->wish);
     return MF_OK;
 }

@@ -116,6 +116,7 @@ int mf_generate_settings(struct generate_job *job)
         fprintf(to, "--arch: %s\n", word);
         free(word);
     }
+    if (o->guidance != 1) fprintf(to, "--guidance-scale: %.9g\n", o->guidance);
     if (mf_generate_type(o) != MF_F32) fprintf(to, "--mixed-precision: %s\n", o->precision);
     if (o->sigma != MF_NOISE_MOST) fprintf(to, "--conditioning-sigma: %.9g\n", o->sigma);
     if (job->wish.label >= 0) fprintf(to, "--condition class: %d\n", (int)job->wish.label);
@@ -170,6 +171,7 @@ struct mf_generator_form mf_generate_form(const struct generate_job *job, size_t
     return (struct mf_generator_form){.word = job->o->by.arch,
                                       .pass = pass,
                                       .type = mf_generate_type(job->o),
+                                      .guided = job->o->guidance != 1,
                                       .layers = job->layers,
                                       .layer = job->layer,
                                       .masks = job->masks.count,

@@ -82,7 +82,7 @@ int mf_generate_foresee(struct generate_job *job)
     const int apart = s->device != s->arena;
 
     MF_TRY(count(job, job->pass, s->queue, apart, bytes));
-    job->operations = (2 * (double)job->o->steps - 1) * bytes[MF_PLAN_STATE].fact[OPERATIONS];
+    job->operations = mf_generate_looks(job->o) * bytes[MF_PLAN_STATE].fact[OPERATIONS];
     s->predicted = (double)bytes[apart ? MF_PLAN_HOST : MF_PLAN_STATE].total;
     if (apart) s->predicted_device = (double)bytes[MF_PLAN_STATE].total;
     return MF_OK;
@@ -107,6 +107,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
     mf_plan_say(p, "samples", "%zu", samples_of(job));
     mf_plan_say(p, "steps", "%ld", job->o->steps);
     if (mf_generate_type(job->o) != MF_F32) mf_plan_say(p, "activations", "%s", job->o->precision);
+    if (job->o->guidance != 1) mf_plan_say(p, "guidance", "%g", job->o->guidance);
     mf_plan_say(p, "layers kept", "%zu", job->layers);
     mf_plan_say(p, "layers masked", "%zu", job->masks.count);
     free(word);
@@ -166,7 +167,7 @@ static void price(const void *context, const struct mf_placement *place, size_t 
                   const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
 {
     const struct generate_job *job = job_of(context);
-    const double looks = 2 * (double)job->o->steps - 1, pass = (double)mf_plan_get(settings, "pass");
+    const double looks = mf_generate_looks(job->o), pass = (double)mf_plan_get(settings, "pass");
 
     (void)rank;
     mf_plan_pay_lists(cost, place, rates, mf_generate_type(job->o) != MF_F32, looks * fact[OPERATIONS],
@@ -197,7 +198,7 @@ static void finish(const void *context, const struct mf_placement *place, const 
 
     mf_plan_set(&p->derived, "passes", passes_of(job, pass));
     mf_plan_set(&p->derived, "mac_of_sample",
-                (size_t)(fact[OPERATIONS] / 2 / (double)pass * (2 * (double)job->o->steps - 1)));
+                (size_t)(fact[OPERATIONS] / 2 / (double)pass * mf_generate_looks(job->o)));
     if (pass < first_of(job, place->device))
         mf_plan_note(p, "passes of %zu samples instead of %zu: those do not fit", pass, first_of(job, place->device));
 }

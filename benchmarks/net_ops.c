@@ -5,6 +5,7 @@
  *   bench_net_ops THREADS SECONDS attention SAMPLES HEADS LENGTH NUMBERS [CAUSAL]
  *   bench_net_ops THREADS SECONDS layer_norm|softmax|gelu|gelu_tanh|silu|blend|normal|quantise ROWS COLUMNS
  *   bench_net_ops THREADS SECONDS softmax_loss|squared_loss|logistic_loss|match_loss ROWS COLUMNS
+ *   bench_net_ops THREADS SECONDS gather ROWS WIDTH TABLE
  *   bench_net_ops THREADS SECONDS adamw|average|square_sum NUMBERS
  * prints TSV: pass (forward, or the gradient of one input), least ms, GF/s. For adamw it also prints "stream": a loop
  * that reads and writes the same 28 bytes of a number, and hardly computes. */
@@ -163,6 +164,10 @@ static void rows(struct bench *b, const size_t n[])
     b->in[0] = n[2] ? shape(2, n[1], n[2], 0, 0) : shape(1, n[1], 0, 0, 0);
     if (b->op == MF_OP_LAYER_NORM) b->in[1] = b->in[2] = shape(1, n[2], 0, 0, 0);
     if (b->op == MF_OP_SOFTMAX_LOSS) b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};
+    if (b->op == MF_OP_GATHER) {
+        b->in[0] = shape(2, n[3], n[2], 0, 0);
+        b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};
+    }
     if (b->op == MF_OP_SQUARED_LOSS || b->op == MF_OP_LOGISTIC_LOSS) b->in[1] = b->in[0];
     if (b->op == MF_OP_QUANTISE) b->attr.count = 256;
     if (b->op == MF_OP_AVERAGE) b->in[1] = b->in[0];

@@ -6,7 +6,8 @@ target_sources(net_ops PRIVATE
   unit/net_oracle_arrange.c
   unit/net_oracle_image.c
   unit/net_oracle_denoise.c
-  unit/net_oracle_route.c)
+  unit/net_oracle_route.c
+  unit/net_oracle_text.c)
 mf_test(NAME net_tune SOURCE unit/net_tune.c ROOM mf_kernels)
 mf_test(NAME net_optim SOURCE unit/net_optim.c ROOM mf_kernels)
 mf_test(NAME net_threads SOURCE unit/net_threads.c ROOM mf_kernels)

@@ -9,7 +9,7 @@
 
 /* Columns by hand, so that a new line leaves the others as they are. */
 /* clang-format off */
-#define MF_OP_LIST(X) MF_OP_TENSOR_LIST(X) MF_OP_EXPERT_LIST(X) MF_OP_FLAT_LIST(X)
+#define MF_OP_LIST(X) MF_OP_TENSOR_LIST(X) MF_OP_EXPERT_LIST(X) MF_OP_TEXT_LIST(X) MF_OP_FLAT_LIST(X)
 #define MF_OP_TENSOR_LIST(X) \
     X(LINEAR, linear)              /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */ \
     X(CONV2D, conv2d)              /* as linear, in windows: x [n][height][width][c] w [o][c][kh][kw] b [o] */ \
@@ -48,6 +48,10 @@
     X(PERMUTE, permute)            /* rows, sorted by expert */ \
     X(GROUPED_LINEAR, grouped_linear) /* linear, with the weights of its expert for each group of rows */ \
     X(COMBINE, combine)            /* rows in their old order: weighted sums of what their experts gave */
+
+/* Of language models (kernels/net/text.c). Each takes the types that it gets. */
+#define MF_OP_TEXT_LIST(X) \
+    X(GATHER, gather)              /* rows of a table, by number */
 
 /* Their arrays are flat, and each has the types that its operation takes. */
 #define MF_OP_FLAT_LIST(X) \

@@ -176,6 +176,17 @@ int mf_build_linear(struct mf_build *build, const char *name, int x, size_t colu
                     (struct mf_shape){.type = MF_F32, .n = 2, .d = {columns, mf_shape_last(&shape)}});
 }
 
+/* It starts as in PyTorch. */
+int mf_build_embedding(struct mf_build *build, const char *name, int numbers, size_t n, size_t width)
+{
+    const struct mf_shape shape = {.type = MF_F32, .n = 2, .d = {n, width}};
+    char *full = mf_format("%s.weight", name);
+    const int table = mf_build_parameter(build, full, shape, MF_START_NORMAL, 1);
+
+    free(full);
+    return mf_build_two(build, MF_OP_GATHER, name, table, numbers);
+}
+
 /* -- layers that ranks cut -- */
 
 /* A parameter of which this rank has a part. */

@@ -65,6 +65,9 @@ int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr,
 /** x [..][k] -> [..][columns], with NAME.weight [columns][k] and NAME.bias. */
 int mf_build_linear(struct mf_build *build, const char *name, int x, size_t columns);
 
+/** Rows of NAME.weight [n][width] by the @p numbers [rows] i32 -> [rows][width]. Other numbers give rows of zeros. */
+int mf_build_embedding(struct mf_build *build, const char *name, int numbers, size_t n, size_t width);
+
 /** Ranks that have the weights of layers together, each a part of every layer. */
 struct mf_partners {
     int group; /* its number */

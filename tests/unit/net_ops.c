@@ -371,6 +371,7 @@ static void check_refusals(void)
 
     for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) check_refusal(&bad[k]);
     for (const struct net_case *test = net_route_bad; test->in[0].n; ++test) check_refusal(test);
+    for (const struct net_case *test = net_text_bad; test->in[0].n; ++test) check_refusal(test);
 }
 
 /* The arguments name the operations that the back end lacks, and no others. */
@@ -390,8 +391,8 @@ static void check_lacks(const struct device *d, int named, char **name)
 /* All cases with numbers of one type. */
 static void check_all(const struct device *d)
 {
-    static const struct net_case *const cases[] = {net_plain, net_attention, net_arrange,
-                                                   net_image, net_denoise,   net_route};
+    static const struct net_case *const cases[] = {net_plain,   net_attention, net_arrange, net_image,
+                                                   net_denoise, net_route,     net_text};
 
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k)
         for (const struct net_case *test = cases[k]; test->oracle; ++test)
@@ -401,7 +402,7 @@ static void check_all(const struct device *d)
 /* Others are flat (net_optim.c). */
 static const enum mf_op_id with_cases[] = {
 #define NUMBER(NAME, name) MF_OP_##NAME,
-    MF_OP_TENSOR_LIST(NUMBER) MF_OP_EXPERT_LIST(NUMBER) MF_OP_CAST
+    MF_OP_TENSOR_LIST(NUMBER) MF_OP_EXPERT_LIST(NUMBER) MF_OP_TEXT_LIST(NUMBER) MF_OP_CAST
 #undef NUMBER
 };
 

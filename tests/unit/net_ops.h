@@ -37,8 +37,10 @@ extern const struct net_case net_arrange[];
 extern const struct net_case net_image[];
 extern const struct net_case net_denoise[];
 extern const struct net_case net_route[];
+extern const struct net_case net_text[];
 
-/** Shapes that a layer of experts refuses. It ends with a case without inputs. */
+/** Shapes that a layer of experts, or an operation of language models, refuses. They end with a case without inputs. */
 extern const struct net_case net_route_bad[];
+extern const struct net_case net_text_bad[];
 
 #endif

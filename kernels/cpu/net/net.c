@@ -29,7 +29,7 @@ const struct mf_op_table mf_net_cpu = {{
     MF_OP_TENSOR_LIST(MF_OP_ROW)
 #undef MF_OP_ROW
 #define MF_OP_ROW(NAME, name) [MF_OP_##NAME] = &mf_op_##name##_cpu,
-        MF_OP_EXPERT_LIST(MF_OP_ROW) MF_OP_FLAT_LIST(MF_OP_ROW)
+        MF_OP_EXPERT_LIST(MF_OP_ROW) MF_OP_TEXT_LIST(MF_OP_ROW) MF_OP_FLAT_LIST(MF_OP_ROW)
 #undef MF_OP_ROW
 }};
 

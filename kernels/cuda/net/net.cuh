@@ -45,6 +45,7 @@
     X(PERMUTE, permute)               \
     X(GROUPED_LINEAR, grouped_linear) \
     X(COMBINE, combine)               \
+    X(GATHER, gather)                 \
     X(CAST, cast)                     \
     X(FILL, fill)                     \
     X(ACCUMULATE, accumulate)         \

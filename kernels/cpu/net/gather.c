@@ -1,0 +1,60 @@
+/* gather on cpu. See kernels/net/text.c. */
+#include "kernels/cpu/net/convert.h"
+#include "kernels/cpu/net/net.h"
+
+static void forward_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t n = call->in[0].shape.d[0];
+    const size_t bytes = call->in[0].shape.d[1] * mf_type_bytes(call->in[0].shape.type);
+    const int32_t *number = call->in[1].at;
+
+    for (size_t r = from; r < to; ++r) {
+        char *y = (char *)call->out[0].at + r * bytes;
+
+        if (number[r] >= 0 && (size_t)number[r] < n)
+            memcpy(y, (const char *)call->in[0].at + (size_t)number[r] * bytes, bytes);
+        else
+            memset(y, 0, bytes);
+    }
+}
+
+static void forward(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, call->out[0].shape.d[0], call->out[0].shape.d[1], forward_rows, call);
+}
+
+/* to [n] += from [n] of @p type. */
+static void add_row(enum mf_type type, const char *from, float *to, size_t n)
+{
+    enum { CHUNK = 1024 };
+    float wide[CHUNK];
+
+    for (size_t i = 0; i < n; i += CHUNK) {
+        const size_t part = i + CHUNK < n ? CHUNK : n - i;
+
+        mf_cpu_widen(type, from + i * mf_type_bytes(type), wide, part);
+        mf_cpu_move(wide, to + i, part, 1);
+    }
+}
+
+/* Rows [from, to) of the table: those of dout come in their order. */
+static void backward_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t rows = call->dout.shape.d[0], width = call->dout.shape.d[1];
+    const enum mf_type type = call->dout.shape.type;
+    const int32_t *number = call->in[1].at;
+    float *table = call->din[0].at;
+
+    if (!(call->add & 1)) memset(table + from * width, 0, (to - from) * width * sizeof *table);
+    for (size_t r = 0; r < rows; ++r)
+        if (number[r] >= 0 && (size_t)number[r] >= from && (size_t)number[r] < to)
+            add_row(type, (const char *)call->dout.at + r * width * mf_type_bytes(type),
+                    table + (size_t)number[r] * width, width);
+}
+
+static void backward(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, call->din[0].shape.d[0], call->din[0].shape.d[1], backward_rows, call);
+}
+
+const struct mf_op_calls mf_op_gather_cpu = {.forward = forward, .backward = backward};

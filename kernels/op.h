@@ -44,11 +44,11 @@ struct mf_attr {
     int stride, pad;    /* convolution; wrap: pad */
     union {
         int groups;      /* group norm: of channels */
-        int kv_heads;    /* attention: heads of keys and values, 0: as many as heads */
+        int kv_heads;    /* attention, attention_kept: heads of keys and values, 0: as many as heads */
         int row_groups;  /* grouped_linear */
         int own_experts; /* trade: experts of this rank */
     };
-    int heads;       /* attention */
+    int heads;       /* attention, rope, attention_kept */
     int causal;      /* attention: the last query sees all keys, each one before it one less */
     int exchange;    /* start, finish: enum mf_exchange_kind */
     int group;       /* start, finish, trade, trade_back: number of the group of ranks that exchange */
@@ -59,6 +59,7 @@ struct mf_attr {
         size_t first;        /* slice: [first, first + count) of the axis */
         size_t sample_rows;  /* route: rows of a sample, 0: one */
         size_t first_expert; /* trade: this rank has [first_expert, first_expert + own_experts) */
+        size_t window;       /* attention_kept: a row sees so many positions at most, 0: all */
     };
     union {
         size_t count;   /* slice */
@@ -72,7 +73,8 @@ struct mf_attr {
     double momentum;     /* optimisers: how much of the first moment, or of the velocity, is kept; average: of the
                             average */
     double second;       /* adam, adamw: how much of the second moment is kept */
-    double epsilon;      /* adam, adamw: added to the root of the second moment */
+    double epsilon;      /* adam, adamw: added to the root of the second moment; layer_norm, rms_norm: to the variance,
+                            0: 1e-5 */
 };
 
 /** Who waits for the end of a copy. */

@@ -3,11 +3,17 @@
 #define MF_KERNELS_FORM_NORM_H
 
 #include "kernels/form/hd.h"
+#include "kernels/op.h"
 
-/** Added to a variance, as PyTorch does. */
+/** Added to a variance where the node does not say more, as PyTorch does. */
 #define MF_NORM_EPSILON 1e-5
 
-/* layer_norm: h = (x - mean) scale, scale = 1 / deviation of the row */
+static inline float mf_norm_epsilon(const struct mf_attr *attr)
+{
+    return (float)(attr->epsilon > 0 ? attr->epsilon : MF_NORM_EPSILON);
+}
+
+/* layer_norm: h = (x - mean) scale, scale = 1 / deviation of the row. rms_norm: mean = b = first = 0 */
 MF_HD float mf_norm_value(float x, float mean, float scale, float g, float b) { return (x - mean) * scale * g + b; }
 
 /** The gradient of x. Here @p up is g dy; @p first and @p second are the means over the row of up and of up h. */

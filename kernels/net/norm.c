@@ -1,23 +1,36 @@
-/* Norms. layer_norm: y = (x - mean) / sqrt(variance + 1e-5) * g + b over the last axis. x [..][d], g and b [d]. Saved:
- * mean and 1 / deviation of every row. (Ba, Kiros, Hinton, "Layer normalization", 2016; epsilon as PyTorch.)
- * group_norm: the same over the pixels and channels of a group. modulate, if in[3] is there, and an activation follow.
- * x [n][..][c], g and b [c]; attr.groups divides c. Saved: mean and 1 / deviation of every group of every image. (Wu,
- * He, "Group normalization", ECCV 2018.) modulate: y = x (1 + s) + t. x [n][..][c]; in[1] [n][2 c]: first s, then t, of
- * each sample and channel. (Dhariwal, Nichol, "Diffusion models beat GANs on image synthesis", 2021: adaptive group
- * normalization.) */
+/* Norms. layer_norm: y = (x - mean) / sqrt(variance + attr.epsilon) * g + b over the last axis. x [..][d], g and b [d].
+ * Saved: mean and 1 / deviation of every row. (Ba, Kiros, Hinton, "Layer normalization", 2016.)
+ * rms_norm: y = x / sqrt(mean of x^2 + attr.epsilon) * g. Saved: 1 / sqrt(..) of every row. (Zhang, Sennrich, "Root
+ * mean square layer normalization", NeurIPS 2019.) group_norm is layer_norm over the pixels and channels of a group.
+ * modulate, if in[3] is there, and an activation follow. x [n][..][c], g and b [c]; attr.groups divides c. Saved: mean
+ * and 1 / deviation of every group of every image. (Wu, He, "Group normalization", ECCV 2018.) modulate: y = x (1 + s)
+ * + t. x [n][..][c]; in[1] [n][2 c]: first s, then t, of each sample and channel. (Dhariwal, Nichol, "Diffusion models
+ * beat GANs on image synthesis", 2021: adaptive group normalization.) */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
+
+/* @p weights: g, or g and b. So many numbers of a row are saved. */
+static int row_shape(const struct mf_shape in[], int weights, struct mf_shape out[])
+{
+    for (int i = 1; i <= weights; ++i)
+        if (in[0].n < 1 || in[i].n != 1 || in[i].d[0] != mf_shape_last(&in[0]))
+            return mf_fail(MF_USAGE, "its weights have %zu numbers, the last axis of its input %zu", in[i].d[0],
+                           in[0].n ? mf_shape_last(&in[0]) : 0);
+    out[0] = in[0];
+    out[1] = (struct mf_shape){.type = MF_F32, .n = 2, .d = {mf_shape_rows(&in[0]), (size_t)weights}};
+    return MF_OK;
+}
 
 static int layer_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
     (void)attr;
-    for (int i = 1; i < 3; ++i)
-        if (in[i].n != 1 || in[i].d[0] != mf_shape_last(&in[0]))
-            return mf_fail(MF_USAGE, "its weights have %zu numbers, the last axis of its input %zu", in[i].d[0],
-                           mf_shape_last(&in[0]));
-    out[0] = in[0];
-    out[1] = (struct mf_shape){.type = MF_F32, .n = 2, .d = {mf_shape_rows(&in[0]), 2}};
-    return MF_OK;
+    return row_shape(in, 2, out);
+}
+
+static int rms_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    return row_shape(in, 1, out);
 }
 
 /* @p st: s and t of the channels of @p x. */
@@ -80,6 +93,15 @@ const struct mf_op mf_op_layer_norm = {.name = "layer_norm",
                                        .back_over = 1,
                                        .adds = 1,
                                        .cheap = 1};
+const struct mf_op mf_op_rms_norm = {.name = "rms_norm",
+                                     .shape = rms_shape,
+                                     .reads = reads,
+                                     .operations = operations,
+                                     .shared = 2,
+                                     .f32 = 2,
+                                     .back_over = 1,
+                                     .adds = 1,
+                                     .cheap = 1};
 const struct mf_op mf_op_group_norm = {.name = "group_norm",
                                        .shape = group_shape,
                                        .reads = group_reads,

@@ -280,7 +280,22 @@ static int norm(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, c
 
 int mf_build_layer_norm(struct mf_build *build, const char *name, int x)
 {
-    return norm(build, MF_OP_LAYER_NORM, (struct mf_attr){0}, name, x);
+    return mf_build_layer_norm_by(build, name, x, 0);
+}
+
+int mf_build_layer_norm_by(struct mf_build *build, const char *name, int x, double epsilon)
+{
+    return norm(build, MF_OP_LAYER_NORM, (struct mf_attr){.epsilon = epsilon}, name, x);
+}
+
+int mf_build_rms_norm(struct mf_build *build, const char *name, int x, double epsilon)
+{
+    const struct mf_shape all = mf_build_shape(build, x), shape = {MF_F32, 1, {mf_shape_last(&all)}};
+    char *full = mf_format("%s.weight", name);
+    const int in[] = {x, mf_build_parameter(build, full, shape, MF_START_NUMBER, 1)};
+
+    free(full);
+    return mf_build_node(build, MF_OP_RMS_NORM, (struct mf_attr){.epsilon = epsilon}, name, 2, in);
 }
 
 int mf_build_group_norm(struct mf_build *build, const char *name, int x, int groups)

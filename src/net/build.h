@@ -95,6 +95,12 @@ int mf_build_conv_periodic(struct mf_build *build, const char *name, int x, size
 /** With NAME.weight and NAME.bias of the last axis. */
 int mf_build_layer_norm(struct mf_build *build, const char *name, int x);
 
+/** The same with another @p epsilon, which is added to the variance; 0: that of PyTorch. */
+int mf_build_layer_norm_by(struct mf_build *build, const char *name, int x, double epsilon);
+
+/** x / sqrt(mean of x^2 + @p epsilon) over the last axis, times NAME.weight. */
+int mf_build_rms_norm(struct mf_build *build, const char *name, int x, double epsilon);
+
 /** x [n][..][c] in groups of channels, with NAME.weight and NAME.bias [c]. Where MF_OP_MODULATE (mf_build_two()) and an
  * activation come directly behind, all three become one node: what modulates comes before. */
 int mf_build_group_norm(struct mf_build *build, const char *name, int x, int groups);

@@ -52,16 +52,16 @@ static void add(const struct mf_attr *attr, const struct mf_shape shape[], doubl
 
 static void layer_norm(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
+    const double epsilon = attr->epsilon > 0 ? attr->epsilon : 1e-5;
     const size_t d = mf_shape_last(&shape[0]);
 
-    (void)attr;
     for (size_t r = 0; r < mf_shape_rows(&shape[0]); ++r) {
         const double *x = in[0] + r * d;
         double mean = 0, squares = 0;
 
         for (size_t i = 0; i < d; ++i) mean += x[i] / (double)d;
         for (size_t i = 0; i < d; ++i) squares += (x[i] - mean) * (x[i] - mean) / (double)d;
-        for (size_t i = 0; i < d; ++i) out[r * d + i] = (x[i] - mean) / sqrt(squares + 1e-5) * in[1][i] + in[2][i];
+        for (size_t i = 0; i < d; ++i) out[r * d + i] = (x[i] - mean) / sqrt(squares + epsilon) * in[1][i] + in[2][i];
     }
 }
 
@@ -162,6 +162,7 @@ const struct net_case net_plain[] = {
     {MF_OP_LAYER_NORM, layer_norm, {0}, 6, .in = {F(2, 9, 4), F(1, 4), F(1, 4)}},
     {MF_OP_LAYER_NORM, layer_norm, {0}, 7, .in = {F(2, 5, 140), F(1, 140), F(1, 140)}},
     {MF_OP_LAYER_NORM, layer_norm, {0}, 7, .in = {F(2, 400, 6), F(1, 6), F(1, 6)}},
+    {MF_OP_LAYER_NORM, layer_norm, {.epsilon = 0.5}, 7, .in = {F(2, 5, 20), F(1, 20), F(1, 20)}},
     {MF_OP_SOFTMAX_LOSS, softmax_loss, {0}, 1, .in = {F(2, 7, 11), {MF_I32, 1, {7}}}},
     {MF_OP_SOFTMAX_LOSS, softmax_loss, {.smoothing = 0.1}, 1, .in = {F(2, 7, 11), {MF_I32, 1, {7}}}},
     {MF_OP_SOFTMAX_LOSS, softmax_loss, {.smoothing = 0.1}, 1, .in = {F(2, 5, 140), {MF_I32, 1, {5}}}},

@@ -15,10 +15,28 @@ static void gather(const struct mf_attr *attr, const struct mf_shape shape[], do
     }
 }
 
+static void rms_norm(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const double epsilon = attr->epsilon > 0 ? attr->epsilon : 1e-5;
+    const size_t d = mf_shape_last(&shape[0]);
+
+    for (size_t r = 0; r < mf_shape_rows(&shape[0]); ++r) {
+        const double *x = in[0] + r * d;
+        double squares = 0;
+
+        for (size_t i = 0; i < d; ++i) squares += x[i] * x[i] / (double)d;
+        for (size_t i = 0; i < d; ++i) out[r * d + i] = x[i] / sqrt(squares + epsilon) * in[1][i];
+    }
+}
+
 const struct net_case net_text[] = {{MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 4, 21), {MF_I32, 1, {47}}}},
                                     {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 3, 16), {MF_I32, 2, {2, 3}}}},
+                                    {MF_OP_RMS_NORM, rms_norm, {.epsilon = 1e-6}, 3, .in = {F(3, 2, 5, 21), F(1, 21)}},
+                                    {MF_OP_RMS_NORM, rms_norm, {0}, 2, .in = {F(2, 9, 4), F(1, 4)}},
+                                    {MF_OP_RMS_NORM, rms_norm, {.epsilon = 0.5}, 3, .in = {F(2, 5, 140), F(1, 140)}},
                                     {0}};
 
 const struct net_case net_text_bad[] = {{MF_OP_GATHER, NULL, {0}, 0, .in = {F(1, 5), {MF_I32, 1, {3}}}},
                                         {MF_OP_GATHER, NULL, {0}, 0, .in = {F(2, 5, 6), F(1, 3)}},
+                                        {MF_OP_RMS_NORM, NULL, {0}, 0, .in = {F(2, 5, 6), F(1, 5)}},
                                         {0}};

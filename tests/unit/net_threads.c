@@ -169,6 +169,7 @@ static const struct net_case rows[] = {
     {MF_OP_CONV2D, NULL, {.stride = 2, .pad = 0}, 7, .in = {F(4, 31, 19, 13, 5), F(4, 9, 5, 3, 3), F(1, 9)}},
     {MF_OP_GROUP_NORM, NULL, {.groups = 3, .act = MF_ACT_SILU}, 7, .in = {F(4, 11, 19, 13, 15), F(1, 15), F(1, 15)}},
     {MF_OP_LAYER_NORM, NULL, {0}, 7, .in = {F(2, 601, 71), F(1, 71), F(1, 71)}},
+    {MF_OP_RMS_NORM, NULL, {.epsilon = 1e-6}, 3, .in = {F(2, 601, 71), F(1, 71)}},
     {MF_OP_ADD, NULL, {0}, 3, .in = {F(3, 23, 41, 37), F(2, 41, 37)}},
     {MF_OP_MUL, NULL, {0}, 3, .in = {F(3, 23, 41, 37), F(2, 41, 37)}},
     {MF_OP_MUL, NULL, {0}, 3, .in = {F(2, 601, 71), F(1, 71)}},

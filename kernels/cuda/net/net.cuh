@@ -20,6 +20,7 @@
     X(ADD, add)                       \
     X(MUL, mul)                       \
     X(LAYER_NORM, layer_norm)         \
+    X(RMS_NORM, rms_norm)             \
     X(SOFTMAX, softmax)               \
     X(GROUP_NORM, group_norm)         \
     X(MODULATE, modulate)             \

@@ -3,12 +3,12 @@
  *   bench_net_ops THREADS SECONDS group_norm IMAGES CHANNELS EXTENT GROUPS
  *   bench_net_ops THREADS SECONDS pool|mean|upsample|wrap|modulate IMAGES CHANNELS EXTENT
  *   bench_net_ops THREADS SECONDS attention SAMPLES HEADS LENGTH NUMBERS [CAUSAL]
- *   bench_net_ops THREADS SECONDS layer_norm|rms_norm|softmax|gelu|gelu_tanh|silu|blend|normal|quantise ROWS COLUMNS
- *   bench_net_ops THREADS SECONDS softmax_loss|squared_loss|logistic_loss|match_loss ROWS COLUMNS
- *   bench_net_ops THREADS SECONDS gather ROWS WIDTH TABLE
- *   bench_net_ops THREADS SECONDS adamw|average|square_sum NUMBERS
- * prints TSV: pass (forward, or the gradient of one input), least ms, GF/s. For adamw it also prints "stream": a loop
- * that reads and writes the same 28 bytes of a number, and hardly computes. */
+ *   bench_net_ops THREADS SECONDS layer_norm|rms_norm|gated|softmax|gelu|gelu_tanh|silu|blend|normal|quantise ROWS
+ * COLUMNS bench_net_ops THREADS SECONDS softmax_loss|squared_loss|logistic_loss|match_loss ROWS COLUMNS bench_net_ops
+ * THREADS SECONDS rope ROWS COLUMNS HEADS bench_net_ops THREADS SECONDS gather ROWS WIDTH TABLE bench_net_ops THREADS
+ * SECONDS adamw|average|square_sum NUMBERS prints TSV: pass (forward, or the gradient of one input), least ms, GF/s.
+ * For adamw it also prints "stream": a loop that reads and writes the same 28 bytes of a number, and hardly computes.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +165,11 @@ static void rows(struct bench *b, const size_t n[])
     if (b->op == MF_OP_LAYER_NORM) b->in[1] = b->in[2] = shape(1, n[2], 0, 0, 0);
     if (b->op == MF_OP_RMS_NORM) b->in[1] = shape(1, n[2], 0, 0, 0);
     if (b->op == MF_OP_SOFTMAX_LOSS) b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};
+    if (b->op == MF_OP_ROPE) {
+        b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};
+        b->in[2] = shape(1, n[2] / n[3] / 2, 0, 0, 0);
+        b->attr.heads = (int)n[3];
+    }
     if (b->op == MF_OP_GATHER) {
         b->in[0] = shape(2, n[3], n[2], 0, 0);
         b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};

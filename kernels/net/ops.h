@@ -21,6 +21,8 @@
     X(MUL, mul)                    /* a b, number by number; b of fewer axes is repeated */ \
     X(LAYER_NORM, layer_norm) \
     X(RMS_NORM, rms_norm)          /* x / sqrt(mean of x^2) g */ \
+    X(ROPE, rope)                  /* halves of heads turn by position times frequency */ \
+    X(GATED, gated)                /* silu of the first half of the columns, times the second */ \
     X(SOFTMAX, softmax)            /* over the last axis */ \
     X(GROUP_NORM, group_norm)      /* then modulate, or none, and an activation, computed again in backward */ \
     X(MODULATE, modulate)          /* x (1 + s) + t, with s and t of each sample and channel */ \

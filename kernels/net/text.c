@@ -1,7 +1,14 @@
 /* Operations of language models.
  *
  * gather: y[r] = table[number[r]]. table [n][width], numbers [rows] i32, y [rows][width]. A number outside [0, n) gives
- * a row of zeros. The gradient of the table sums rows in their order. */
+ * a row of zeros. The gradient of the table sums rows in their order.
+ *
+ * rope: numbers i and i + d / 2 of every head of d numbers turn by position[r] frequency[i] radians (Su et al.,
+ * "RoFormer", 2021; halves and not neighbours, as files of Llama want). x [..][attr.heads d], positions [rows] i32,
+ * frequencies [d / 2] f32.
+ *
+ * gated: y = silu(a) b, where a and b are the halves of the columns. x [..][2 m], y [..][m]. (Shazeer, "GLU variants
+ * improve transformer", 2020.) */
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -33,3 +40,63 @@ static void gather_reads(const struct mf_attr *attr, unsigned wanted, unsigned *
 
 const struct mf_op mf_op_gather = {
     .name = "gather", .shape = gather_shape, .reads = gather_reads, .shared = 1, .constant = 2, .adds = 1, .cheap = 1};
+
+/* -- rope -- */
+
+static int rope_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    if (attr->heads < 1 || in[0].n < 2 || in[2].n != 1 || mf_shape_last(&in[0]) != 2 * (size_t)attr->heads * in[2].d[0])
+        return mf_fail(MF_USAGE, "its %zu columns are not %d heads of twice %zu frequencies",
+                       in[0].n ? mf_shape_last(&in[0]) : 0, attr->heads, mf_shape_count(&in[2]));
+    MF_TRY(check_numbers(&in[1], mf_shape_rows(&in[0]), 1));
+    out[0] = in[0];
+    return MF_OK;
+}
+
+static void rope_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+{
+    (void)attr, (void)wanted;
+    *in = 6;
+    *out = 0;
+}
+
+static double few(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
+{
+    (void)attr, (void)in;
+    return 3 * (double)mf_shape_count(out);
+}
+
+const struct mf_op mf_op_rope = {.name = "rope",
+                                 .shape = rope_shape,
+                                 .reads = rope_reads,
+                                 .operations = few,
+                                 .shared = 4,
+                                 .f32 = 4,
+                                 .constant = 6,
+                                 .over = 1,
+                                 .back_over = 1,
+                                 .adds = 1,
+                                 .cheap = 1};
+
+/* -- gated -- */
+
+static int gated_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    if (in[0].n < 2 || mf_shape_last(&in[0]) % 2 != 0)
+        return mf_fail(MF_USAGE, "its input has %zu columns, which are not two halves",
+                       in[0].n ? mf_shape_last(&in[0]) : 0);
+    out[0] = in[0];
+    out[0].d[in[0].n - 1] /= 2;
+    return MF_OK;
+}
+
+static void gated_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in, unsigned *out)
+{
+    (void)attr, (void)wanted;
+    *in = 1;
+    *out = 0;
+}
+
+const struct mf_op mf_op_gated = {
+    .name = "gated", .shape = gated_shape, .reads = gated_reads, .operations = few, .adds = 1, .cheap = 1};

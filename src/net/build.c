@@ -187,6 +187,13 @@ int mf_build_embedding(struct mf_build *build, const char *name, int numbers, si
     return mf_build_two(build, MF_OP_GATHER, name, table, numbers);
 }
 
+int mf_build_rope(struct mf_build *build, const char *name, int x, int positions, int frequencies, int heads)
+{
+    const int in[] = {x, positions, frequencies};
+
+    return mf_build_node(build, MF_OP_ROPE, (struct mf_attr){.heads = heads}, name, 3, in);
+}
+
 /* -- layers that ranks cut -- */
 
 /* A parameter of which this rank has a part. */

@@ -68,6 +68,9 @@ int mf_build_linear(struct mf_build *build, const char *name, int x, size_t colu
 /** Rows of NAME.weight [n][width] by the @p numbers [rows] i32 -> [rows][width]. Other numbers give rows of zeros. */
 int mf_build_embedding(struct mf_build *build, const char *name, int numbers, size_t n, size_t width);
 
+/** Turns @p heads heads of x [..][heads d] by @p positions [rows] i32 times @p frequencies [d / 2] f32: MF_OP_ROPE. */
+int mf_build_rope(struct mf_build *build, const char *name, int x, int positions, int frequencies, int heads);
+
 /** Ranks that have the weights of layers together, each a part of every layer. */
 struct mf_partners {
     int group; /* its number */
@@ -105,7 +108,7 @@ int mf_build_rms_norm(struct mf_build *build, const char *name, int x, double ep
  * activation come directly behind, all three become one node: what modulates comes before. */
 int mf_build_group_norm(struct mf_build *build, const char *name, int x, int groups);
 
-/** An operation of one input (activations, softmax, pool, mean), or of two (add, mul, losses). */
+/** An operation of one input (activations, gated, softmax, pool, mean), or of two (add, mul, losses). */
 int mf_build_one(struct mf_build *build, enum mf_op_id op, const char *name, int x);
 int mf_build_two(struct mf_build *build, enum mf_op_id op, const char *name, int a, int b);
 

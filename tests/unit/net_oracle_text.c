@@ -29,14 +29,55 @@ static void rms_norm(const struct mf_attr *attr, const struct mf_shape shape[], 
     }
 }
 
-const struct net_case net_text[] = {{MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 4, 21), {MF_I32, 1, {47}}}},
-                                    {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 3, 16), {MF_I32, 2, {2, 3}}}},
-                                    {MF_OP_RMS_NORM, rms_norm, {.epsilon = 1e-6}, 3, .in = {F(3, 2, 5, 21), F(1, 21)}},
-                                    {MF_OP_RMS_NORM, rms_norm, {0}, 2, .in = {F(2, 9, 4), F(1, 4)}},
-                                    {MF_OP_RMS_NORM, rms_norm, {.epsilon = 0.5}, 3, .in = {F(2, 5, 140), F(1, 140)}},
-                                    {0}};
+static void rope(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t half = shape[2].d[0], heads = (size_t)attr->heads;
 
-const struct net_case net_text_bad[] = {{MF_OP_GATHER, NULL, {0}, 0, .in = {F(1, 5), {MF_I32, 1, {3}}}},
-                                        {MF_OP_GATHER, NULL, {0}, 0, .in = {F(2, 5, 6), F(1, 3)}},
-                                        {MF_OP_RMS_NORM, NULL, {0}, 0, .in = {F(2, 5, 6), F(1, 5)}},
-                                        {0}};
+    for (size_t i = 0; i < mf_shape_count(&shape[0]); ++i) {
+        const size_t k = i % (2 * half);
+        const double angle = (double)((float)in[1][i / (2 * half * heads)] * (float)in[2][k % half]);
+
+        out[i] = in[0][i] * cos(angle) + (k < half ? -in[0][i + half] : in[0][i - half]) * sin(angle);
+    }
+}
+
+/* Positions of a long text. */
+static void far(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    (void)attr;
+    for (size_t i = 0; i < mf_shape_count(&shape[1]); ++i) in[1][i] = (double)(1500 * i);
+}
+
+static void gated(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t m = mf_shape_last(&shape[0]) / 2;
+
+    (void)attr;
+    for (size_t i = 0; i < mf_shape_count(&shape[0]) / 2; ++i) {
+        const double *x = in[0] + i / m * 2 * m + i % m;
+
+        out[i] = net_act(MF_ACT_SILU, x[0]) * x[m];
+    }
+}
+
+const struct net_case net_text[] = {
+    {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 4, 21), {MF_I32, 1, {47}}}},
+    {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 3, 16), {MF_I32, 2, {2, 3}}}},
+    {MF_OP_ROPE, rope, {.heads = 3}, 1, .in = {F(2, 7, 30), {MF_I32, 1, {7}}, F(1, 5)}},
+    {MF_OP_ROPE, rope, {.heads = 2}, 1, .in = {F(3, 2, 3, 24), {MF_I32, 1, {6}}, F(1, 6)}, .fill = far},
+    {MF_OP_ROPE, rope, {.heads = 1}, 1, .in = {F(2, 5, 280), {MF_I32, 1, {5}}, F(1, 140)}},
+    {MF_OP_GATED, gated, {0}, 1, .in = {F(2, 7, 22)}},
+    {MF_OP_GATED, gated, {0}, 1, .in = {F(3, 2, 5, 48)}},
+    {MF_OP_RMS_NORM, rms_norm, {.epsilon = 1e-6}, 3, .in = {F(3, 2, 5, 21), F(1, 21)}},
+    {MF_OP_RMS_NORM, rms_norm, {0}, 2, .in = {F(2, 9, 4), F(1, 4)}},
+    {MF_OP_RMS_NORM, rms_norm, {.epsilon = 0.5}, 3, .in = {F(2, 5, 140), F(1, 140)}},
+    {0}};
+
+const struct net_case net_text_bad[] = {
+    {MF_OP_GATHER, NULL, {0}, 0, .in = {F(1, 5), {MF_I32, 1, {3}}}},
+    {MF_OP_GATHER, NULL, {0}, 0, .in = {F(2, 5, 6), F(1, 3)}},
+    {MF_OP_RMS_NORM, NULL, {0}, 0, .in = {F(2, 5, 6), F(1, 5)}},
+    {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 12), {MF_I32, 1, {5}}, F(1, 4)}},
+    {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 16), {MF_I32, 1, {4}}, F(1, 4)}},
+    {MF_OP_GATED, NULL, {0}, 0, .in = {F(2, 5, 7)}},
+    {0}};

@@ -21,6 +21,8 @@
     X(MUL, mul)                       \
     X(LAYER_NORM, layer_norm)         \
     X(RMS_NORM, rms_norm)             \
+    X(ROPE, rope)                     \
+    X(GATED, gated)                   \
     X(SOFTMAX, softmax)               \
     X(GROUP_NORM, group_norm)         \
     X(MODULATE, modulate)             \

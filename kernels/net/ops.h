@@ -54,7 +54,8 @@
 
 /* Of language models (kernels/net/text.c). Each takes the types that it gets. */
 #define MF_OP_TEXT_LIST(X) \
-    X(GATHER, gather)              /* rows of a table, by number */
+    X(GATHER, gather)              /* rows of a table, by number */ \
+    X(KEEP, keep)                  /* rows go to their places in a cache */
 
 /* Their arrays are flat, and each has the types that its operation takes. */
 #define MF_OP_FLAT_LIST(X) \

@@ -3,6 +3,9 @@
  * gather: y[r] = table[number[r]]. table [n][width], numbers [rows] i32, y [rows][width]. A number outside [0, n) gives
  * a row of zeros. The gradient of the table sums rows in their order.
  *
+ * keep: cache[place[r]] = x[r]. x [rows][width], cache [slots][width] of the same type, places [rows] i32, which
+ * differ. A row whose place is outside [0, slots) is blank. The cache keeps its other rows.
+ *
  * rope: numbers i and i + d / 2 of every head of d numbers turn by position[r] frequency[i] radians (Su et al.,
  * "RoFormer", 2021; halves and not neighbours, as files of Llama want). x [..][attr.heads d], positions [rows] i32,
  * frequencies [d / 2] f32.
@@ -40,6 +43,20 @@ static void gather_reads(const struct mf_attr *attr, unsigned wanted, unsigned *
 
 const struct mf_op mf_op_gather = {
     .name = "gather", .shape = gather_shape, .reads = gather_reads, .shared = 1, .constant = 2, .adds = 1, .cheap = 1};
+
+/* -- keep -- */
+
+static int keep_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr, (void)out;
+    if (in[0].n < 2 || in[1].n != 2 || mf_shape_last(&in[0]) != in[1].d[1] || in[0].type != in[1].type)
+        return mf_fail(MF_USAGE, "its rows have %zu numbers of %s, those of its cache %zu of %s",
+                       in[0].n ? mf_shape_last(&in[0]) : 0, mf_type_name(in[0].type),
+                       in[1].n ? mf_shape_last(&in[1]) : 0, mf_type_name(in[1].type));
+    return check_numbers(&in[2], mf_shape_rows(&in[0]), 1);
+}
+
+const struct mf_op mf_op_keep = {.name = "keep", .shape = keep_shape, .modifies = 2};
 
 /* -- rope -- */
 

@@ -5,7 +5,8 @@
 
 #include "kernels/net/ops.h"
 
-/** Computes out[0] from in, in double; labels are numbers, too. NaN: it is not written, and its gradient not read. */
+/** Computes out[0], or the input that changes, from in, in double; labels are numbers, too. NaN: it is not written, and
+ * its gradient not read. */
 typedef void net_oracle(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out);
 
 struct net_case {

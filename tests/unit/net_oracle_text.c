@@ -60,6 +60,28 @@ static void gated(const struct mf_attr *attr, const struct mf_shape shape[], dou
     }
 }
 
+/* The cache afterwards. */
+static void keep(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t width = shape[1].d[1];
+
+    (void)attr;
+    for (size_t i = 0; i < mf_shape_count(&shape[1]); ++i) out[i] = in[1][i];
+    for (size_t i = 0; i < mf_shape_count(&shape[0]); ++i) {
+        const double place = in[2][i / width];
+
+        if (place >= 0 && place < (double)shape[1].d[0]) out[(size_t)place * width + i % width] = in[0][i];
+    }
+}
+
+/* Places that differ, none, and one behind the last. */
+static void some_places(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    (void)attr;
+    for (size_t r = 0; r < mf_shape_count(&shape[2]); ++r)
+        in[2][r] = r % 3 == 1 ? -1 : r == 3 ? (double)shape[1].d[0] : (double)(5 * r % shape[1].d[0]);
+}
+
 const struct net_case net_text[] = {
     {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 4, 21), {MF_I32, 1, {47}}}},
     {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 3, 16), {MF_I32, 2, {2, 3}}}},
@@ -68,6 +90,8 @@ const struct net_case net_text[] = {
     {MF_OP_ROPE, rope, {.heads = 1}, 1, .in = {F(2, 5, 280), {MF_I32, 1, {5}}, F(1, 140)}},
     {MF_OP_GATED, gated, {0}, 1, .in = {F(2, 7, 22)}},
     {MF_OP_GATED, gated, {0}, 1, .in = {F(3, 2, 5, 48)}},
+    {MF_OP_KEEP, keep, {0}, 0, .in = {F(2, 7, 9), F(2, 16, 9), {MF_I32, 1, {7}}}, .fill = some_places},
+    {MF_OP_KEEP, keep, {0}, 0, .in = {F(2, 5, 24), F(2, 32, 24), {MF_I32, 1, {5}}}, .fill = some_places},
     {MF_OP_RMS_NORM, rms_norm, {.epsilon = 1e-6}, 3, .in = {F(3, 2, 5, 21), F(1, 21)}},
     {MF_OP_RMS_NORM, rms_norm, {0}, 2, .in = {F(2, 9, 4), F(1, 4)}},
     {MF_OP_RMS_NORM, rms_norm, {.epsilon = 0.5}, 3, .in = {F(2, 5, 140), F(1, 140)}},
@@ -80,4 +104,6 @@ const struct net_case net_text_bad[] = {
     {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 12), {MF_I32, 1, {5}}, F(1, 4)}},
     {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 16), {MF_I32, 1, {4}}, F(1, 4)}},
     {MF_OP_GATED, NULL, {0}, 0, .in = {F(2, 5, 7)}},
+    {MF_OP_KEEP, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 16, 8), {MF_I32, 1, {5}}}},
+    {MF_OP_KEEP, NULL, {0}, 0, .in = {F(2, 5, 8), F(2, 16, 8), {MF_I32, 1, {4}}}},
     {0}};

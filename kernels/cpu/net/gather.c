@@ -1,4 +1,4 @@
-/* gather on cpu. See kernels/net/text.c. */
+/* gather and keep on cpu. See kernels/net/text.c. */
 #include "kernels/cpu/net/convert.h"
 #include "kernels/cpu/net/net.h"
 
@@ -58,3 +58,23 @@ static void backward(struct mf_queue *queue, const struct mf_call *call)
 }
 
 const struct mf_op_calls mf_op_gather_cpu = {.forward = forward, .backward = backward};
+
+/* -- keep -- */
+
+static void keep_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const size_t slots = call->in[1].shape.d[0];
+    const size_t bytes = call->in[1].shape.d[1] * mf_type_bytes(call->in[1].shape.type);
+    const int32_t *place = call->in[2].at;
+
+    for (size_t r = from; r < to; ++r)
+        if (place[r] >= 0 && (size_t)place[r] < slots)
+            memcpy((char *)call->in[1].at + (size_t)place[r] * bytes, (const char *)call->in[0].at + r * bytes, bytes);
+}
+
+static void keep(struct mf_queue *queue, const struct mf_call *call)
+{
+    mf_cpu_rows(queue, mf_shape_rows(&call->in[0].shape), mf_shape_last(&call->in[0].shape), keep_rows, call);
+}
+
+const struct mf_op_calls mf_op_keep_cpu = {.forward = keep};

@@ -1,4 +1,4 @@
-/* gather on cuda. See kernels/net/text.c. */
+/* gather and keep on cuda. See kernels/net/text.c. */
 #include "kernels/cuda/net/rows.cuh"
 
 namespace
@@ -92,6 +92,45 @@ void backward(struct mf_queue *q, const struct mf_call *call)
     });
 }
 
+/* -- keep -- */
+
+template <int W, class T> struct keep_body {
+    size_t slots, width;
+    const T *x;
+    const int32_t *place;
+    T *cache;
+    __device__ void operator()(size_t row, unsigned lane) const
+    {
+        if (place[row] < 0 || size_t(place[row]) >= slots) return;
+        T *to = cache + size_t(place[row]) * width;
+
+        mf_lane<W>(width, lane, [&](size_t i) {
+            float v[W];
+
+            mf_load<W>(x + row * width + i, v);
+            mf_store<W>(v, to + i);
+        });
+    }
+};
+
+void keep(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct mf_shape &cache = call->in[1].shape;
+
+    mf_by_type(cache.type, [&](auto type) {
+        using T = decltype(type);
+        const T *x = mf_numbers<T>(call->in[0]);
+        T *to = mf_numbers<T>(call->in[1]);
+
+        mf_by_width<T>(cache.d[1], {x, to}, [&](auto width) {
+            mf_rows_run(
+                q, mf_shape_rows(&call->in[0].shape),
+                keep_body<decltype(width)::OF, T>{cache.d[0], cache.d[1], x, mf_numbers<int32_t>(call->in[2]), to});
+        });
+    });
+}
+
 } // namespace
 
 MF_CUDA_CALLS(gather, forward, backward)
+MF_CUDA_CALLS(keep, keep, nullptr)

@@ -49,6 +49,7 @@
     X(GROUPED_LINEAR, grouped_linear) \
     X(COMBINE, combine)               \
     X(GATHER, gather)                 \
+    X(KEEP, keep)                     \
     X(CAST, cast)                     \
     X(FILL, fill)                     \
     X(ACCUMULATE, accumulate)         \

@@ -11,6 +11,7 @@ target_sources(net_ops PRIVATE
 mf_test(NAME net_tune SOURCE unit/net_tune.c ROOM mf_kernels)
 mf_test(NAME net_optim SOURCE unit/net_optim.c ROOM mf_kernels)
 mf_test(NAME net_threads SOURCE unit/net_threads.c ROOM mf_kernels)
+mf_test(NAME net_kept SOURCE unit/net_kept.c ROOM mf_kernels)
 mf_test(NAME net_place SOURCE unit/net_place.c ROOM mf_net)
 mf_test(NAME net_list SOURCE unit/net_list.c ROOM mf_net ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net/list.txt)
 mf_test(NAME model_run SOURCE unit/model_run.c ROOM mf_model)

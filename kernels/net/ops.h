@@ -55,7 +55,8 @@
 /* Of language models (kernels/net/text.c). Each takes the types that it gets. */
 #define MF_OP_TEXT_LIST(X) \
     X(GATHER, gather)              /* rows of a table, by number */ \
-    X(KEEP, keep)                  /* rows go to their places in a cache */
+    X(KEEP, keep)                  /* rows go to their places in a cache */ \
+    X(ATTENTION_KEPT, attention_kept) /* of rows of several requests, over the pages of a cache */
 
 /* Their arrays are flat, and each has the types that its operation takes. */
 #define MF_OP_FLAT_LIST(X) \

@@ -6,12 +6,21 @@
  * keep: cache[place[r]] = x[r]. x [rows][width], cache [slots][width] of the same type, places [rows] i32, which
  * differ. A row whose place is outside [0, slots) is blank. The cache keeps its other rows.
  *
+ * attention_kept: y = softmax(q k' / sqrt(d)) v, for rows of several requests over what `keep` stored. Rows q
+ * [rows][attr.heads d], caches of keys and of values [slots][attr.kv_heads d], pages [requests][pages of a request]
+ * i32, rows [rows][2] i32: request and position. Page p has slots [16 p, 16 p + 16), a negative one none: a request's
+ * position i is in slot i % 16 of its page i / 16. A row sees the positions 0 .. its own, of them the last attr.window
+ * (0: all). A row with a negative request or position gives zeros. A row has the same bits whatever other rows and
+ * requests the call has, and on any number of threads. (Kwon et al., "Efficient memory management for large language
+ * model serving with PagedAttention", SOSP 2023; online softmax of pages.)
+ *
  * rope: numbers i and i + d / 2 of every head of d numbers turn by position[r] frequency[i] radians (Su et al.,
  * "RoFormer", 2021; halves and not neighbours, as files of Llama want). x [..][attr.heads d], positions [rows] i32,
  * frequencies [d / 2] f32.
  *
  * gated: y = silu(a) b, where a and b are the halves of the columns. x [..][2 m], y [..][m]. (Shazeer, "GLU variants
  * improve transformer", 2020.) */
+#include "kernels/net/kept.h"
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
 
@@ -57,6 +66,43 @@ static int keep_shape(const struct mf_attr *attr, const struct mf_shape in[], st
 }
 
 const struct mf_op mf_op_keep = {.name = "keep", .shape = keep_shape, .modifies = 2};
+
+/* -- attention_kept -- */
+
+static int check_caches(const struct mf_attr *attr, const struct mf_shape in[])
+{
+    const size_t heads = (size_t)attr->heads, groups = attr->kv_heads ? (size_t)attr->kv_heads : heads;
+    const size_t columns = in[0].n ? mf_shape_last(&in[0]) : 0, d = attr->heads > 0 ? columns / heads : 0;
+
+    if (attr->heads < 1 || attr->kv_heads < 0 || columns % heads != 0 || heads % groups != 0 || d > MF_KEPT_HEAD)
+        return mf_fail(MF_USAGE, "its %zu columns are not %d heads of at most %d numbers, in %d groups", columns,
+                       attr->heads, MF_KEPT_HEAD, attr->kv_heads);
+    for (int j = 1; j < 3; ++j)
+        if (in[j].n != 2 || in[j].type != in[0].type || in[j].d[0] != in[1].d[0] || in[j].d[1] != groups * d)
+            return mf_fail(MF_USAGE, "its caches are not slots of %zu numbers of %s", groups * d,
+                           mf_type_name(in[0].type));
+    return MF_OK;
+}
+
+static int kept_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    MF_TRY(check_caches(attr, in));
+    if (in[3].n != 2) return mf_fail(MF_USAGE, "its pages have %d axes, not 2", in[3].n);
+    MF_TRY(check_numbers(&in[3], in[3].d[0], in[3].d[1]));
+    MF_TRY(check_numbers(&in[4], mf_shape_rows(&in[0]), 2));
+    out[0] = in[0];
+    return MF_OK;
+}
+
+/* If every row sees all pages of a request. */
+static double kept_operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out)
+{
+    (void)attr;
+    return 4.0 * (double)mf_shape_count(out) * (double)in[3].d[1] * MF_KEPT_PAGE;
+}
+
+const struct mf_op mf_op_attention_kept = {
+    .name = "attention_kept", .shape = kept_shape, .operations = kept_operations, .constant = 31};
 
 /* -- rope -- */
 

@@ -82,6 +82,53 @@ static void some_places(const struct mf_attr *attr, const struct mf_shape shape[
         in[2][r] = r % 3 == 1 ? -1 : r == 3 ? (double)shape[1].d[0] : (double)(5 * r % shape[1].d[0]);
 }
 
+/* One head of a row. */
+static void kept_head(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], size_t r, size_t h,
+                      double *y)
+{
+    const size_t heads = (size_t)attr->heads, groups = attr->kv_heads ? (size_t)attr->kv_heads : heads;
+    const size_t d = mf_shape_last(&shape[0]) / heads, pages = shape[3].d[1];
+    const double request = in[4][2 * r], position = in[4][2 * r + 1];
+    double total = 0;
+
+    for (size_t i = 0; i < d; ++i) y[i] = 0;
+    if (request < 0 || request >= (double)shape[3].d[0]) return;
+    for (size_t p = 0; (double)p <= position && p < 16 * pages; ++p) {
+        const double page = in[3][(size_t)request * pages + p / 16];
+        const size_t slot = page < 0 ? 0 : (size_t)page * 16 + p % 16, at = (slot * groups + h / (heads / groups)) * d;
+        double score = 0;
+
+        if (page < 0 || (page + 1) * 16 > (double)shape[1].d[0]) continue;
+        if (attr->window && (double)(p + attr->window) <= position) continue;
+        for (size_t i = 0; i < d; ++i) score += in[0][(r * heads + h) * d + i] * in[1][at + i] / sqrt((double)d);
+        total += exp(score);
+        for (size_t i = 0; i < d; ++i) y[i] += exp(score) * in[2][at + i];
+    }
+    for (size_t i = 0; total > 0 && i < d; ++i) y[i] /= total;
+}
+
+static void kept(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t heads = (size_t)attr->heads, d = mf_shape_last(&shape[0]) / heads;
+
+    for (size_t r = 0; r < mf_shape_rows(&shape[0]); ++r)
+        for (size_t h = 0; h < heads; ++h) kept_head(attr, shape, in, r, h, out + (r * heads + h) * d);
+}
+
+/* Requests with pages here and there, and without some; rows one behind the other, blank, and alone. */
+static void some_requests(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    const size_t pages = shape[3].d[1], all = shape[1].d[0] / 16;
+
+    (void)attr;
+    for (size_t i = 0; i < mf_shape_count(&shape[3]); ++i)
+        in[3][i] = i == 1 || i % pages == pages - 1 ? -1 : (double)(3 * i % all);
+    for (size_t r = 0; r < shape[4].d[0]; ++r) {
+        in[4][2 * r] = r == 2 ? -1 : (double)(r / 4);
+        in[4][2 * r + 1] = r == 9 ? -1 : (double)(r % 4 + 13 * (r / 4) + (r > 9 ? 17 : 0));
+    }
+}
+
 const struct net_case net_text[] = {
     {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 4, 21), {MF_I32, 1, {47}}}},
     {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 3, 16), {MF_I32, 2, {2, 3}}}},
@@ -92,6 +139,18 @@ const struct net_case net_text[] = {
     {MF_OP_GATED, gated, {0}, 1, .in = {F(3, 2, 5, 48)}},
     {MF_OP_KEEP, keep, {0}, 0, .in = {F(2, 7, 9), F(2, 16, 9), {MF_I32, 1, {7}}}, .fill = some_places},
     {MF_OP_KEEP, keep, {0}, 0, .in = {F(2, 5, 24), F(2, 32, 24), {MF_I32, 1, {5}}}, .fill = some_places},
+    {MF_OP_ATTENTION_KEPT,
+     kept,
+     {.heads = 4, .kv_heads = 2},
+     0,
+     .in = {F(2, 12, 36), F(2, 112, 18), F(2, 112, 18), {MF_I32, 2, {3, 4}}, {MF_I32, 2, {12, 2}}},
+     .fill = some_requests},
+    {MF_OP_ATTENTION_KEPT,
+     kept,
+     {.heads = 2, .window = 5},
+     0,
+     .in = {F(2, 12, 80), F(2, 48, 80), F(2, 48, 80), {MF_I32, 2, {3, 4}}, {MF_I32, 2, {12, 2}}},
+     .fill = some_requests},
     {MF_OP_RMS_NORM, rms_norm, {.epsilon = 1e-6}, 3, .in = {F(3, 2, 5, 21), F(1, 21)}},
     {MF_OP_RMS_NORM, rms_norm, {0}, 2, .in = {F(2, 9, 4), F(1, 4)}},
     {MF_OP_RMS_NORM, rms_norm, {.epsilon = 0.5}, 3, .in = {F(2, 5, 140), F(1, 140)}},
@@ -104,6 +163,16 @@ const struct net_case net_text_bad[] = {
     {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 12), {MF_I32, 1, {5}}, F(1, 4)}},
     {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 16), {MF_I32, 1, {4}}, F(1, 4)}},
     {MF_OP_GATED, NULL, {0}, 0, .in = {F(2, 5, 7)}},
+    {MF_OP_ATTENTION_KEPT,
+     NULL,
+     {.heads = 4, .kv_heads = 3},
+     0,
+     .in = {F(2, 5, 32), F(2, 16, 24), F(2, 16, 24), {MF_I32, 2, {1, 1}}, {MF_I32, 2, {5, 2}}}},
+    {MF_OP_ATTENTION_KEPT,
+     NULL,
+     {.heads = 4},
+     0,
+     .in = {F(2, 5, 32), F(2, 16, 32), F(2, 16, 32), {MF_I32, 2, {1, 1}}, {MF_I32, 2, {4, 2}}}},
     {MF_OP_KEEP, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 16, 8), {MF_I32, 1, {5}}}},
     {MF_OP_KEEP, NULL, {0}, 0, .in = {F(2, 5, 8), F(2, 16, 8), {MF_I32, 1, {4}}}},
     {0}};

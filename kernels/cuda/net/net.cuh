@@ -50,6 +50,7 @@
     X(COMBINE, combine)               \
     X(GATHER, gather)                 \
     X(KEEP, keep)                     \
+    X(ATTENTION_KEPT, attention_kept) \
     X(CAST, cast)                     \
     X(FILL, fill)                     \
     X(ACCUMULATE, accumulate)         \

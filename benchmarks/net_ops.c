@@ -3,12 +3,18 @@
  *   bench_net_ops THREADS SECONDS group_norm IMAGES CHANNELS EXTENT GROUPS
  *   bench_net_ops THREADS SECONDS pool|mean|upsample|wrap|modulate IMAGES CHANNELS EXTENT
  *   bench_net_ops THREADS SECONDS attention SAMPLES HEADS LENGTH NUMBERS [CAUSAL]
- *   bench_net_ops THREADS SECONDS layer_norm|rms_norm|gated|softmax|gelu|gelu_tanh|silu|blend|normal|quantise ROWS
- * COLUMNS bench_net_ops THREADS SECONDS softmax_loss|squared_loss|logistic_loss|match_loss ROWS COLUMNS bench_net_ops
- * THREADS SECONDS rope ROWS COLUMNS HEADS bench_net_ops THREADS SECONDS gather ROWS WIDTH TABLE bench_net_ops THREADS
- * SECONDS adamw|average|square_sum NUMBERS prints TSV: pass (forward, or the gradient of one input), least ms, GF/s.
- * For adamw it also prints "stream": a loop that reads and writes the same 28 bytes of a number, and hardly computes.
- */
+ *   bench_net_ops THREADS SECONDS layer_norm|rms_norm|gated|softmax|blend|normal|quantise ROWS COLUMNS
+ *   bench_net_ops THREADS SECONDS gelu|gelu_tanh|silu ROWS COLUMNS
+ *   bench_net_ops THREADS SECONDS softmax_loss|squared_loss|logistic_loss|match_loss ROWS COLUMNS
+ *   bench_net_ops THREADS SECONDS attention_kept ROWS HEADS KV_HEADS NUMBERS POSITIONS
+ *   bench_net_ops THREADS SECONDS rope ROWS COLUMNS HEADS
+ *   bench_net_ops THREADS SECONDS gather ROWS WIDTH TABLE
+ *   bench_net_ops THREADS SECONDS keep ROWS WIDTH SLOTS
+ *   bench_net_ops THREADS SECONDS pick ROWS VOCABULARY
+ *   bench_net_ops THREADS SECONDS adamw|average|square_sum NUMBERS
+ * prints TSV: pass (forward, or the gradient of one input), least ms, GF/s. For adamw it also prints "stream": a loop
+ * that reads and writes the same 28 bytes of a number, and hardly computes. Rows of attention_kept are the last ones of
+ * a request. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +109,19 @@ static void stream(struct mf_queue *queue, const struct mf_call *call)
     }
 }
 
+/* Pages in their order, and the last rows of a request. */
+static void set_request(const struct bench *b, const struct mf_call *call)
+{
+    const size_t pages = b->in[3].d[1], rows = b->in[4].d[0];
+    int32_t *page = call->in[3].at, *row = call->in[4].at;
+
+    for (size_t i = 0; i < pages; ++i) page[i] = (int32_t)i;
+    for (size_t r = 0; r < rows; ++r) {
+        row[2 * r] = 0;
+        row[2 * r + 1] = (int32_t)(16 * pages - rows + r);
+    }
+}
+
 /* Input @p j's gradient; forward: -1. */
 static int measure(const struct bench *b, int j)
 {
@@ -118,6 +137,7 @@ static int measure(const struct bench *b, int j)
 
     for (int i = 0; i < MF_INS; ++i) call.in[i] = tensor(b, b->in[i]);
     for (int i = 0; i < MF_OUTS; ++i) call.out[i] = tensor(b, b->out[i]);
+    if (b->op == MF_OP_ATTENTION_KEPT) set_request(b, &call);
     if (j >= 0) {
         call.din[j] = tensor(b, b->in[j]);
         call.dout = tensor(b, b->out[0]);
@@ -159,12 +179,25 @@ static void images(struct bench *b, const size_t n[])
     }
 }
 
-static void rows(struct bench *b, const size_t n[])
+static void text(struct bench *b, const size_t n[])
 {
-    b->in[0] = n[2] ? shape(2, n[1], n[2], 0, 0) : shape(1, n[1], 0, 0, 0);
-    if (b->op == MF_OP_LAYER_NORM) b->in[1] = b->in[2] = shape(1, n[2], 0, 0, 0);
-    if (b->op == MF_OP_RMS_NORM) b->in[1] = shape(1, n[2], 0, 0, 0);
-    if (b->op == MF_OP_SOFTMAX_LOSS) b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};
+    const size_t pages = (n[5] + 15) / 16;
+
+    if (b->op == MF_OP_ATTENTION_KEPT) {
+        b->attr = (struct mf_attr){.heads = (int)n[2], .kv_heads = (int)n[3]};
+        b->in[0] = shape(2, n[1], n[2] * n[4], 0, 0);
+        b->in[1] = b->in[2] = shape(2, pages * 16, n[3] * n[4], 0, 0);
+        b->in[3] = (struct mf_shape){MF_I32, 2, {1, pages}};
+        b->in[4] = (struct mf_shape){MF_I32, 2, {n[1], 2}};
+    }
+    if (b->op == MF_OP_KEEP) {
+        b->in[1] = shape(2, n[3], n[2], 0, 0);
+        b->in[2] = (struct mf_shape){MF_I32, 1, {n[1]}};
+    }
+    if (b->op == MF_OP_PICK) {
+        b->in[1] = shape(2, n[1], 4, 0, 0);
+        b->in[2] = (struct mf_shape){MF_I32, 2, {n[1], 4}};
+    }
     if (b->op == MF_OP_ROPE) {
         b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};
         b->in[2] = shape(1, n[2] / n[3] / 2, 0, 0, 0);
@@ -174,6 +207,14 @@ static void rows(struct bench *b, const size_t n[])
         b->in[0] = shape(2, n[3], n[2], 0, 0);
         b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};
     }
+}
+
+static void rows(struct bench *b, const size_t n[])
+{
+    b->in[0] = n[2] ? shape(2, n[1], n[2], 0, 0) : shape(1, n[1], 0, 0, 0);
+    if (b->op == MF_OP_LAYER_NORM) b->in[1] = b->in[2] = shape(1, n[2], 0, 0, 0);
+    if (b->op == MF_OP_RMS_NORM) b->in[1] = shape(1, n[2], 0, 0, 0);
+    if (b->op == MF_OP_SOFTMAX_LOSS) b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};
     if (b->op == MF_OP_SQUARED_LOSS || b->op == MF_OP_LOGISTIC_LOSS) b->in[1] = b->in[0];
     if (b->op == MF_OP_QUANTISE) b->attr.count = 256;
     if (b->op == MF_OP_AVERAGE) b->in[1] = b->in[0];
@@ -205,6 +246,7 @@ static int read_op(struct bench *b, int argc, char **argv)
         images(b, n);
     else
         rows(b, n);
+    text(b, n);
     return mf_ops[b->op]->shape(&b->attr, b->in, b->out);
 }
 

@@ -52,11 +52,12 @@
     X(GROUPED_LINEAR, grouped_linear) /* linear, with the weights of its expert for each group of rows */ \
     X(COMBINE, combine)            /* rows in their old order: weighted sums of what their experts gave */
 
-/* Of language models (kernels/net/text.c). Each takes the types that it gets. */
+/* Language models have these (kernels/net/text.c). Each takes the types that it gets. */
 #define MF_OP_TEXT_LIST(X) \
     X(GATHER, gather)              /* rows of a table, by number */ \
     X(KEEP, keep)                  /* rows go to their places in a cache */ \
-    X(ATTENTION_KEPT, attention_kept) /* of rows of several requests, over the pages of a cache */
+    X(ATTENTION_KEPT, attention_kept) /* of rows of several requests, over the pages of a cache */ \
+    X(PICK, pick)                  /* a token of each row of logits: the largest, or a random one */
 
 /* Their arrays are flat, and each has the types that its operation takes. */
 #define MF_OP_FLAT_LIST(X) \

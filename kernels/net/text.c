@@ -1,25 +1,32 @@
 /* Operations of language models.
  *
- * gather: y[r] = table[number[r]]. table [n][width], numbers [rows] i32, y [rows][width]. A number outside [0, n) gives
- * a row of zeros. The gradient of the table sums rows in their order.
+ * gather: y[r] = table[number[r]]. The shapes are table [n][width], numbers [rows] i32, y [rows][width]. A number
+ * outside [0, n) gives a row of zeros. The gradient of the table sums rows in their order.
  *
- * keep: cache[place[r]] = x[r]. x [rows][width], cache [slots][width] of the same type, places [rows] i32, which
- * differ. A row whose place is outside [0, slots) is blank. The cache keeps its other rows.
+ * keep: cache[place[r]] = x[r]. The shapes are x [rows][width], cache [slots][width] and places [rows] i32. The cache
+ * has the type of x. Places differ. A row whose place is outside [0, slots) is blank. The cache keeps its other rows.
  *
- * attention_kept: y = softmax(q k' / sqrt(d)) v, for rows of several requests over what `keep` stored. Rows q
- * [rows][attr.heads d], caches of keys and of values [slots][attr.kv_heads d], pages [requests][pages of a request]
- * i32, rows [rows][2] i32: request and position. Page p has slots [16 p, 16 p + 16), a negative one none: a request's
- * position i is in slot i % 16 of its page i / 16. A row sees the positions 0 .. its own, of them the last attr.window
- * (0: all). A row with a negative request or position gives zeros. A row has the same bits whatever other rows and
- * requests the call has, and on any number of threads. (Kwon et al., "Efficient memory management for large language
- * model serving with PagedAttention", SOSP 2023; online softmax of pages.)
+ * attention_kept: y = softmax(q k' / sqrt(d)) v, for rows of several requests, over what `keep` stored. Rows q and y
+ * are [rows][attr.heads d]. Caches of keys and of values are [slots][attr.kv_heads d]. Pages are i32 [requests][pages
+ * of a request]. Page p has the slots [16 p, 16 p + 16). A negative page is none. Position i of a request is in its
+ * page i / 16. Rows are i32 [rows][2]: request, position. A row sees the positions up to its own. With attr.window it
+ * sees the last so many of them. A row with a negative request or position gives zeros. A row has the same bits
+ * whatever other rows and requests the call has, and on any number of threads. (Kwon et al., "Efficient memory
+ * management for large language model serving with PagedAttention", SOSP 2023. The softmax goes from page to page.)
  *
- * rope: numbers i and i + d / 2 of every head of d numbers turn by position[r] frequency[i] radians (Su et al.,
- * "RoFormer", 2021; halves and not neighbours, as files of Llama want). x [..][attr.heads d], positions [rows] i32,
- * frequencies [d / 2] f32.
+ * pick: a token of each row of logits. Logits are f32 [rows][vocabulary], tokens i32 [rows]. Wishes are f32 [rows][4]:
+ * temperature, top-p, two unused. Numbers are i32 [rows][4]: top-k, seed, position, one unused. Temperature 0 takes the
+ * first of the largest logits. Else a random number chooses by the softmax of logits / temperature. Top-k leaves the
+ * largest logits, and those that equal the last of them; 0 leaves all. Then top-p leaves the most likely tokens, each
+ * of which has less than top-p before it; 1 leaves all. This is the order of transformers. Philox of seed and position
+ * makes the random number. So a row has the same token in any call. Not a number is the least logit.
  *
- * gated: y = silu(a) b, where a and b are the halves of the columns. x [..][2 m], y [..][m]. (Shazeer, "GLU variants
- * improve transformer", 2020.) */
+ * rope: numbers i and i + d / 2 of every head of d numbers turn by position[r] frequency[i] radians. The shapes are x
+ * [..][attr.heads d], positions [rows] i32, frequencies [d / 2] f32. (Su et al., "RoFormer", 2021. Files of Llama want
+ * halves, and not neighbours.)
+ *
+ * gated: y = silu(a) b, where a and b are the halves of the columns. The shapes are x [..][2 m], y [..][m]. (Shazeer,
+ * "GLU variants improve transformer", 2020.) */
 #include "kernels/net/kept.h"
 #include "kernels/net/kinds.h"
 #include "src/base/err.h"
@@ -103,6 +110,24 @@ static double kept_operations(const struct mf_attr *attr, const struct mf_shape 
 
 const struct mf_op mf_op_attention_kept = {
     .name = "attention_kept", .shape = kept_shape, .operations = kept_operations, .constant = 31};
+
+/* -- pick -- */
+
+enum { MOST_TOKENS = 1 << 22 }; /* sums of weights have 64 bits */
+
+static int pick_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    if (in[0].n != 2 || in[0].type != MF_F32 || in[0].d[1] < 1 || in[0].d[1] > MOST_TOKENS)
+        return mf_fail(MF_USAGE, "its logits are not rows of 1 to %d numbers of type f32", MOST_TOKENS);
+    if (in[1].type != MF_F32 || mf_shape_count(&in[1]) != 4 * in[0].d[0])
+        return mf_fail(MF_USAGE, "it has %zu rows and %zu wishes, not 4 for each", in[0].d[0], mf_shape_count(&in[1]));
+    MF_TRY(check_numbers(&in[2], in[0].d[0], 4));
+    out[0] = (struct mf_shape){MF_I32, 1, {in[0].d[0]}};
+    return MF_OK;
+}
+
+const struct mf_op mf_op_pick = {.name = "pick", .shape = pick_shape, .f32 = 3, .constant = 7};
 
 /* -- rope -- */
 

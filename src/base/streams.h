@@ -29,6 +29,7 @@ enum mf_stream {
     MF_STREAM_LEVEL = 0x4e4f1000,      /* + 3: level of the noise of a sample, if its
       condition is dropped, how it is moved; by number */
     MF_STREAM_MADE = 0x4e4f1010,  /* + 2: noise that made samples begin with, by sample and place; their conditions */
+    MF_STREAM_PICK = 0x504b0000,  /* tokens that are drawn, by position, with the seed of the request */
     MF_STREAM_ORDER = 0x44530000, /* order of samples, by epoch */
     MF_STREAM_SPLIT = 0x44530010  /* splits of a set that may become longer, by block of samples */
 };

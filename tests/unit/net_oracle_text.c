@@ -1,6 +1,8 @@
 /* Oracles and cases of the operations of language models. */
 #include <math.h>
 
+#include "src/base/rng.h"
+#include "src/base/streams.h"
 #include "tests/unit/net_ops.h"
 
 static void gather(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
@@ -129,6 +131,75 @@ static void some_requests(const struct mf_attr *attr, const struct mf_shape shap
     }
 }
 
+/* How many tokens come before token @p i: those with larger logits, and the first of equal ones. */
+static size_t rank_of(const double *x, size_t n, size_t i)
+{
+    size_t rank = 0;
+
+    for (size_t j = 0; j < n; ++j) rank += x[j] > x[i] || (x[j] == x[i] && j < i);
+    return rank;
+}
+
+/* The probability of each token, 0: it is left out. @p wish: temperature, top-p; @p most: top-k */
+static void chances(const double *x, size_t n, const double *wish, double most, double *p)
+{
+    double top = x[0], limit, total = 0, sum = 0;
+
+    for (size_t i = 0; i < n; ++i) top = x[i] > top ? x[i] : top;
+    for (size_t i = 0; i < n; ++i) {
+        size_t above = 0; /* larger logits */
+
+        for (size_t j = 0; j < n; ++j) above += x[j] > x[i];
+        p[i] = most > 0 && (double)above >= most ? 0 : exp((x[i] - top) / wish[0]);
+        total += p[i];
+    }
+    limit = wish[1] * total;
+    for (size_t rank = 0; rank < n; ++rank)
+        for (size_t i = 0; i < n; ++i)
+            if (rank_of(x, n, i) == rank) {
+                const double own = p[i];
+
+                if (rank > 0 && sum >= limit && wish[1] < 1) p[i] = 0;
+                sum += own;
+            }
+}
+
+static void pick(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t n = shape[0].d[1];
+
+    (void)attr;
+    for (size_t r = 0; r < shape[0].d[0]; ++r) {
+        const double *x = in[0] + r * n, *wish = in[1] + 4 * r, *number = in[2] + 4 * r;
+        double p[256], total = 0, at;
+        uint32_t four[4];
+        size_t i = 0;
+
+        for (size_t j = 0; j < n; ++j) out[r] = rank_of(x, n, j) == 0 ? (double)j : out[r];
+        if (wish[0] == 0) continue;
+        chances(x, n, wish, number[0], p);
+        for (size_t j = 0; j < n; ++j) total += p[j];
+        mf_random4((uint64_t)number[1], MF_STREAM_PICK, (uint64_t)number[2], four);
+        at = four[0] / 4294967296.0 * total;
+        for (; i + 1 < n && at >= p[i]; ++i) at -= p[i];
+        out[r] = (double)i;
+    }
+}
+
+/* Temperatures, top-p, top-k, and equal logits. */
+static void some_wishes(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    (void)attr;
+    for (size_t i = 0; i < mf_shape_count(&shape[0]); i += 2) in[0][i] = floor(2 * in[0][i]);
+    for (size_t r = 0; r < shape[0].d[0]; ++r) {
+        in[1][4 * r] = (double)(r % 4) / 2;
+        in[1][4 * r + 1] = (double)(float)(r % 3 == 0 ? 1 : r % 3 == 1 ? 0.8 : 0.1);
+        in[2][4 * r] = (double)(r % 5 * r % 7);
+        in[2][4 * r + 1] = (double)(r / 2);
+        in[2][4 * r + 2] = (double)(1000 * r);
+    }
+}
+
 const struct net_case net_text[] = {
     {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 4, 21), {MF_I32, 1, {47}}}},
     {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 3, 16), {MF_I32, 2, {2, 3}}}},
@@ -151,6 +222,8 @@ const struct net_case net_text[] = {
      0,
      .in = {F(2, 12, 80), F(2, 48, 80), F(2, 48, 80), {MF_I32, 2, {3, 4}}, {MF_I32, 2, {12, 2}}},
      .fill = some_requests},
+    {MF_OP_PICK, pick, {0}, 0, .in = {F(2, 18, 37), F(2, 18, 4), {MF_I32, 2, {18, 4}}}, .fill = some_wishes},
+    {MF_OP_PICK, pick, {0}, 0, .in = {F(2, 3, 256), F(2, 3, 4), {MF_I32, 2, {3, 4}}}, .fill = some_wishes},
     {MF_OP_RMS_NORM, rms_norm, {.epsilon = 1e-6}, 3, .in = {F(3, 2, 5, 21), F(1, 21)}},
     {MF_OP_RMS_NORM, rms_norm, {0}, 2, .in = {F(2, 9, 4), F(1, 4)}},
     {MF_OP_RMS_NORM, rms_norm, {.epsilon = 0.5}, 3, .in = {F(2, 5, 140), F(1, 140)}},
@@ -163,6 +236,8 @@ const struct net_case net_text_bad[] = {
     {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 12), {MF_I32, 1, {5}}, F(1, 4)}},
     {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 16), {MF_I32, 1, {4}}, F(1, 4)}},
     {MF_OP_GATED, NULL, {0}, 0, .in = {F(2, 5, 7)}},
+    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 3), {MF_I32, 2, {5, 4}}}},
+    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 4), {MF_I32, 2, {5, 3}}}},
     {MF_OP_ATTENTION_KEPT,
      NULL,
      {.heads = 4, .kv_heads = 3},

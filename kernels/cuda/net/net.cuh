@@ -51,6 +51,7 @@
     X(GATHER, gather)                 \
     X(KEEP, keep)                     \
     X(ATTENTION_KEPT, attention_kept) \
+    X(PICK, pick)                     \
     X(CAST, cast)                     \
     X(FILL, fill)                     \
     X(ACCUMULATE, accumulate)         \

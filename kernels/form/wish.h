@@ -1,0 +1,69 @@
+/* A token from logits. Probabilities are whole numbers, so that sums have the same value in any order. See
+ * kernels/net/text.c. */
+#ifndef MF_KERNELS_FORM_WISH_H
+#define MF_KERNELS_FORM_WISH_H
+
+#include "kernels/form/soft.h"
+#include "src/base/philox.h"
+#include "src/base/streams.h"
+
+/** Each row has its wishes. */
+struct mf_wish {
+    float temperature, part; /* 0: the largest logit; top-p, 1 or more: all */
+    int32_t most;            /* top-k, 0 or less: all */
+    uint32_t word;           /* a random one of the seed and the position */
+};
+
+/** @p real [4], @p number [4]: of the row. */
+MF_HD struct mf_wish mf_wish_of(const float *real, const int32_t *number)
+{
+    struct mf_wish wish;
+    uint32_t four[4];
+
+    mf_philox_at((uint32_t)number[1], MF_STREAM_PICK, (uint32_t)number[2], four);
+    wish.temperature = real[0];
+    wish.part = real[1];
+    wish.most = number[0];
+    wish.word = four[0];
+    return wish;
+}
+
+/** Is it the largest logit, @p top, that is wanted, or nothing else possible? */
+MF_HD int mf_wish_is_plain(const struct mf_wish *wish, float top)
+{
+    return !(wish->temperature > 0) || top == INFINITY || top == -INFINITY;
+}
+
+/** A number for each logit, in the order of the logits. Not a number is the least. */
+MF_HD uint32_t mf_pick_key(float x)
+{
+    const float plain = x + 0.0f; /* -0 is 0 */
+    uint32_t bits;
+
+    if (x != x) return 0;
+    memcpy(&bits, &plain, sizeof bits);
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+
+/** The probability of a logit, times a constant: 2^40 for the largest, @p top. */
+MF_HD uint64_t mf_wish_weight(const struct mf_wish *wish, float x, float top)
+{
+    return x != x ? 0 : (uint64_t)(mf_soft_exp((x - top) / wish->temperature) * 1099511627776.0f);
+}
+
+/** How much of @p total the tokens before the last one must stay below: top-p. */
+MF_HD uint64_t mf_wish_limit(const struct mf_wish *wish, uint64_t total)
+{
+    const double wanted = (double)wish->part * (double)total;
+
+    if (!(wish->part < 1) || wanted >= (double)total) return total;
+    return wanted < 1 ? 1 : (uint64_t)wanted;
+}
+
+/** A random number below @p n. */
+MF_HD uint64_t mf_wish_draw(const struct mf_wish *wish, uint64_t n)
+{
+    return wish->word * (n >> 32) + (wish->word * (n & 0xffffffffu) >> 32);
+}
+
+#endif

@@ -194,6 +194,25 @@ int mf_build_rope(struct mf_build *build, const char *name, int x, int positions
     return mf_build_node(build, MF_OP_ROPE, (struct mf_attr){.heads = heads}, name, 3, in);
 }
 
+void mf_build_keep(struct mf_build *build, const char *name, int rows, int cache, int places)
+{
+    const int in[] = {rows, cache, places};
+
+    mf_build_node(build, MF_OP_KEEP, (struct mf_attr){0}, name, 3, in);
+}
+
+int mf_build_attention_kept(struct mf_build *build, const char *name, const int in[5], struct mf_attr attr)
+{
+    return mf_build_node(build, MF_OP_ATTENTION_KEPT, attr, name, 5, in);
+}
+
+int mf_build_pick(struct mf_build *build, const char *name, int logits, int wishes, int numbers)
+{
+    const int in[] = {logits, wishes, numbers};
+
+    return mf_build_node(build, MF_OP_PICK, (struct mf_attr){0}, name, 3, in);
+}
+
 /* -- layers that ranks cut -- */
 
 /* A parameter of which this rank has a part. */

@@ -71,6 +71,16 @@ int mf_build_embedding(struct mf_build *build, const char *name, int numbers, si
 /** Turns @p heads heads of x [..][heads d] by @p positions [rows] i32 times @p frequencies [d / 2] f32: MF_OP_ROPE. */
 int mf_build_rope(struct mf_build *build, const char *name, int x, int positions, int frequencies, int heads);
 
+/** Writes @p rows to their @p places in @p cache: MF_OP_KEEP. */
+void mf_build_keep(struct mf_build *build, const char *name, int rows, int cache, int places);
+
+/** Rows of requests over what mf_build_keep() stored. @p in: queries, keys, values, pages, rows as
+ * MF_OP_ATTENTION_KEPT has them. */
+int mf_build_attention_kept(struct mf_build *build, const char *name, const int in[5], struct mf_attr attr);
+
+/** A token of each row of @p logits: MF_OP_PICK. */
+int mf_build_pick(struct mf_build *build, const char *name, int logits, int wishes, int numbers);
+
 /** Ranks that have the weights of layers together, each a part of every layer. */
 struct mf_partners {
     int group; /* its number */

@@ -1,0 +1,187 @@
+/* See decoder.h. */
+#include "src/model/decoder.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "src/base/err.h"
+
+static struct mf_shape whole(size_t n) { return (struct mf_shape){.type = MF_I32, .n = 1, .d = {n}}; }
+
+static struct mf_shape whole_rows(size_t n, size_t each)
+{
+    return (struct mf_shape){.type = MF_I32, .n = 2, .d = {n, each}};
+}
+
+/* The builder of a list. */
+struct decoder {
+    const struct mf_language *m;
+    const struct mf_decoder_room *room;
+    struct mf_build b;
+    struct mf_decoder_list *to;
+};
+
+/* -- parts -- */
+
+static size_t key_width(const struct mf_language *m) { return m->key_heads * m->head_width; }
+
+static size_t query_width(const struct mf_language *m) { return m->heads * m->head_width; }
+
+/* x w' or x w' + b. */
+static int product(struct decoder *d, const char *name, int x, size_t columns, int bias)
+{
+    return bias ? mf_build_linear(&d->b, name, x, columns) : mf_build_linear_bare(&d->b, name, x, columns);
+}
+
+static int is_rms(const struct mf_language *m) { return m->family != MF_GPT2 && m->family != MF_OPT; }
+
+static int norm(struct decoder *d, const char *name, int x)
+{
+    return is_rms(d->m) ? mf_build_rms_norm(&d->b, name, x, d->m->epsilon)
+                        : mf_build_layer_norm_by(&d->b, name, x, d->m->epsilon);
+}
+
+static int part(struct decoder *d, const char *name, int x, size_t first, size_t count)
+{
+    return mf_build_slice(&d->b, name, x, 1, first, count);
+}
+
+static int turned(struct decoder *d, const char *name, int x, size_t heads)
+{
+    if (d->to->frequencies < 0) return x;
+    return mf_build_rope(&d->b, name, x, d->to->positions, d->to->frequencies, (int)heads);
+}
+
+/* The cache of a layer, which all lists share. */
+static int cache(struct decoder *d, const char *what, size_t layer)
+{
+    const struct mf_shape shape = {.type = MF_F32, .n = 2, .d = {d->room->pages * MF_PAGE, key_width(d->m)}};
+    char name[60];
+    int v;
+
+    snprintf(name, sizeof name, "cache.%s.%zu", what, layer);
+    v = mf_value_find(d->b.list->net, name);
+    return v >= 0 ? v : mf_value_new(d->b.list->net, MF_ROLE_ACTIVATION, shape, "%s", name);
+}
+
+static int attention(struct decoder *d, int x, size_t layer)
+{
+    const struct mf_language *m = d->m;
+    const size_t q = query_width(m), k = key_width(m);
+    const int keys = cache(d, "keys", layer), values = cache(d, "values", layer);
+    const int qkv = product(d, "qkv", x, q + 2 * k, m->attention_bias);
+    const int query = turned(d, "query_turned", part(d, "query", qkv, 0, q), m->heads);
+    const int key = turned(d, "key_turned", part(d, "key", qkv, q, k), m->key_heads);
+    const int in[] = {query, keys, values, d->to->pages, d->to->who};
+    const struct mf_attr attr = {.heads = (int)m->heads, .kv_heads = (int)m->key_heads, .window = m->window};
+
+    mf_build_keep(&d->b, "keep_keys", key, keys, d->to->places);
+    mf_build_keep(&d->b, "keep_values", part(d, "value", qkv, q + k, k), values, d->to->places);
+    return product(d, "out", mf_build_attention_kept(&d->b, "attention", in, attr), m->width, m->attention_bias);
+}
+
+static enum mf_op_id act_of(enum mf_act act)
+{
+    switch (act) {
+    case MF_ACT_RELU: return MF_OP_RELU;
+    case MF_ACT_SILU: return MF_OP_SILU;
+    case MF_ACT_GELU: return MF_OP_GELU;
+    default: return MF_OP_GELU_TANH;
+    }
+}
+
+static int is_gated(const struct mf_language *m) { return is_rms(m); }
+
+static int inner(struct decoder *d, int x)
+{
+    const struct mf_language *m = d->m;
+    int h;
+
+    if (is_gated(m))
+        h = mf_build_one(&d->b, MF_OP_GATED, "gated", product(d, "in", x, 2 * m->inner, m->inner_bias));
+    else
+        h = mf_build_one(&d->b, act_of(m->act), "act", product(d, "in", x, m->inner, m->inner_bias));
+    return product(d, "inner", h, m->width, m->inner_bias);
+}
+
+/* -- the whole -- */
+
+/* A part of a layer and its norm, which stands in front of it or behind the sum. */
+static int add(struct decoder *d, const char *name, const char *sum, int x, int y)
+{
+    const int added = mf_build_two(&d->b, MF_OP_ADD, sum, x, y);
+
+    return d->m->norms_behind ? norm(d, name, added) : added;
+}
+
+static int layer(struct decoder *d, int x, size_t number)
+{
+    const int before = !d->m->norms_behind;
+
+    mf_build_block(&d->b, "layers", (long)number);
+    x = add(d, "first", "with_attention", x, attention(d, before ? norm(d, "first", x) : x, number));
+    x = add(d, "second", "with_inner", x, inner(d, before ? norm(d, "second", x) : x));
+    mf_build_block(&d->b, NULL, -1);
+    return x;
+}
+
+static int embedded(struct decoder *d)
+{
+    const struct mf_language *m = d->m;
+    int x = mf_build_embedding(&d->b, "tokens", d->to->tokens, m->vocabulary, m->embedding);
+
+    if (m->embedding != m->width) x = product(d, "before", x, m->width, 0);
+    if (m->rope.kind != MF_ROPE_NONE) return x;
+    return mf_build_two(&d->b, MF_OP_ADD, "placed", x,
+                        mf_build_embedding(&d->b, "positions", d->to->positions, m->context + m->shift, m->width));
+}
+
+/* The last product, by the table of tokens or a weight of its own. */
+static int logits(struct decoder *d, int x)
+{
+    const struct mf_language *m = d->m;
+    const int in[] = {x, mf_build_parameter(&d->b, m->tied ? "tokens.weight" : "head.weight",
+                                            (struct mf_shape){MF_F32, 2, {m->vocabulary, m->embedding}},
+                                            MF_START_NORMAL, 0.02)};
+
+    return mf_build_node(&d->b, MF_OP_LINEAR, (struct mf_attr){0}, "logits", 2, in);
+}
+
+static void inputs(struct decoder *d)
+{
+    struct mf_decoder_list *to = d->to;
+    const struct mf_decoder_room *room = d->room;
+
+    to->tokens = mf_build_input(&d->b, "in.tokens", whole(to->rows));
+    to->positions = mf_build_input(&d->b, "in.positions", whole(to->rows));
+    to->places = mf_build_input(&d->b, "in.places", whole(to->rows));
+    to->who = mf_build_input(&d->b, "in.who", whole_rows(to->rows, 2));
+    to->pages = mf_build_input(&d->b, "in.pages", whole_rows(room->requests, room->pages_each));
+    to->last = mf_build_input(&d->b, "in.last", whole(to->answers));
+    to->wishes = mf_build_input(&d->b, "in.wishes", (struct mf_shape){.type = MF_F32, .n = 2, .d = {to->answers, 4}});
+    to->numbers = mf_build_input(&d->b, "in.numbers", whole_rows(to->answers, 4));
+    to->frequencies = -1;
+    if (d->m->rope.kind != MF_ROPE_NONE)
+        to->frequencies = mf_build_input(&d->b, "in.frequencies",
+                                         (struct mf_shape){.type = MF_F32, .n = 1, .d = {d->m->head_width / 2}});
+}
+
+int mf_decoder_build(const struct mf_language *m, const struct mf_decoder_room *room, struct mf_net *net,
+                     const char *name, size_t rows, size_t answers, struct mf_decoder_list *to)
+{
+    struct decoder d = {.m = m, .room = room, .b = {.list = mf_list_new(net, name)}, .to = to};
+    int x;
+
+    *to = (struct mf_decoder_list){.list = d.b.list, .rows = rows, .answers = answers};
+    inputs(&d);
+    x = embedded(&d);
+    for (size_t k = 0; k < m->layers; ++k) x = layer(&d, x, k);
+    x = mf_build_two(&d.b, MF_OP_GATHER, "wanted", x, to->last);
+    if (m->last_norm) x = norm(&d, "last", x);
+    if (m->embedding != m->width) x = product(&d, "behind", x, m->embedding, 0);
+    to->logits = logits(&d, x);
+    to->picked = mf_build_pick(&d.b, "picked", to->logits, to->wishes, to->numbers);
+    MF_TRY(mf_build_end(&d.b));
+    net->value[to->logits].kept = net->value[to->picked].kept = 1;
+    return MF_OK;
+}

@@ -1,0 +1,44 @@
+/* Lists of a language model that continues texts: GPT-2, OPT, Llama, Mistral. A row is a token of a request. Keys and
+ * values of earlier tokens stand in caches, which are cut into pages of MF_PAGE positions. All lists of a net share
+ * weights and caches. So a prompt may go through one list, and later tokens through another.
+ *
+ * Names of weights are the same for all families. Tables are tokens and positions. A layer, layers.N, has the norms
+ * first and second and the products qkv, out, in and inner. The last norm is last, the last product head. Between
+ * tables and layers of another width stand before and behind. Queries, keys and values are one product, as are the two
+ * halves of a gated inner part. Rule: all functions are local. */
+#ifndef MF_MODEL_DECODER_H
+#define MF_MODEL_DECODER_H
+
+#include "src/model/language.h"
+#include "src/net/build.h"
+
+enum { MF_PAGE = 16 /* positions of a page */ };
+
+/** Room of the caches. */
+struct mf_decoder_room {
+    size_t requests, pages_each; /* at a time; pages of one, at most */
+    size_t pages;                /* of all */
+};
+
+/** A list, and the values that the host fills before a walk or reads behind it. */
+struct mf_decoder_list {
+    struct mf_list *list;
+    size_t rows, answers;
+    int tokens;      /* [rows] i32; negative: the row is blank */
+    int positions;   /* [rows] i32, from 0 */
+    int places;      /* [rows] i32: page MF_PAGE + position in it; negative: it is kept nowhere */
+    int who;         /* [rows][2] i32: request and position; request negative: the row is blank */
+    int frequencies; /* [head_width / 2] f32: angle of a position; -1: positions have a table */
+    int pages;       /* [requests][pages_each] i32; negative: none */
+    int last;        /* [answers] i32: rows of which the next token is wanted; negative: none */
+    int wishes;      /* [answers][4] f32: as MF_OP_PICK has them */
+    int numbers;     /* [answers][4] i32 */
+    int logits;      /* [answers][vocabulary] f32, kept */
+    int picked;      /* [answers] i32, kept: tokens */
+};
+
+/** Appends a list of so many rows and answers to @p net. Refuses with MF_USAGE. */
+int mf_decoder_build(const struct mf_language *model, const struct mf_decoder_room *room, struct mf_net *net,
+                     const char *name, size_t rows, size_t answers, struct mf_decoder_list *list);
+
+#endif

@@ -1,0 +1,18 @@
+/* The weights of language models in files: each family has names of its own, with and without a prefix. All functions
+ * are local. */
+#ifndef MF_MODEL_DECODER_FILES_H
+#define MF_MODEL_DECODER_FILES_H
+
+#include "io/safetensors.h"
+#include "src/model/language.h"
+#include "src/model/weights.h"
+
+/** Finds out if a file has a head of its own, which wins over a tied one (model->tied). Refuses with MF_INPUT a file
+ * without the table of tokens, and types that do not run here. */
+int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *model);
+
+/** Reads all weights of a net (decoder.h). Refuses with MF_INPUT arrays that are missing, have other extents, or are
+ * unknown, naming up to ten. MF_NUMERIC: the first array that is not finite. */
+int mf_decoder_load(const struct mf_language *model, const struct mf_weights *weights, struct mf_safetensors *file);
+
+#endif

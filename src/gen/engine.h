@@ -1,0 +1,61 @@
+/* Runs a language model for several requests at a time. A prompt goes through in chunks, then every step gives each
+ * request one token more. New requests join at any step.
+ *
+ * A request that is admitted takes pages for its prompt and for all tokens that it may get. So none is put
+ * off later. Where pages or places lack, it waits. Memory is taken when the engine is opened.
+ *
+ * Rule: all functions are local, and are called by one thread. */
+#ifndef MF_GEN_ENGINE_H
+#define MF_GEN_ENGINE_H
+
+#include "kernels/backend.h"
+#include "src/model/language.h"
+
+struct mf_engine;
+
+struct mf_engine_wish {
+    size_t requests; /* at a time */
+    size_t context;  /* positions of one, at most; 0: those of the model */
+};
+
+/** How the next token is chosen. All zero: it is the most probable one. */
+struct mf_choice {
+    double temperature; /* divides logits; 0: the most probable token */
+    double top_p;       /* the most probable tokens that have this share together; 0: all */
+    long top_k;         /* so many of the most probable ones; 0: all */
+    uint32_t seed;
+};
+
+/** A request. Everything outlives it. */
+struct mf_request {
+    const uint32_t *token; /* [tokens] the prompt */
+    size_t tokens, most;   /* most: new tokens */
+    struct mf_choice choice;
+    int likely; /* log-probabilities are wanted */
+    /** A new token, and the natural logarithm of its probability, or NAN. Returns 0: it was the last one. */
+    int (*told)(void *context, uint32_t token, double log_probability);
+    /** All logits of the prompt, position by position [vocabulary]; NULL: nobody wants them. */
+    void (*seen)(void *context, size_t position, const float *logits);
+    void *context;
+};
+
+/** Opens a model: a folder with config.json and weights (safetensors). @p queue outlives it. Refuses with MF_INPUT,
+ * MF_NUMERIC, MF_USAGE, MF_MEMORY, MF_DEVICE; *engine is then NULL. */
+int mf_engine_open(const char *folder, const struct mf_engine_wish *wish, struct mf_queue *queue,
+                   struct mf_engine **engine);
+
+/** NULL is accepted. */
+void mf_engine_close(struct mf_engine *engine);
+
+const struct mf_language *mf_engine_says(const struct mf_engine *engine);
+size_t mf_engine_context(const struct mf_engine *engine);
+
+/** Takes a request: 1. 0: there is no room now. Refuses with MF_USAGE (negative) one that never fits, is empty, or has
+ * tokens that the model does not know. */
+int mf_engine_add(struct mf_engine *engine, const struct mf_request *request);
+
+/** Makes one step: a chunk of the oldest prompt, or a token of every request. Returns how many requests are left.
+ * Refuses (negative) with MF_NUMERIC. */
+int mf_engine_step(struct mf_engine *engine);
+
+#endif

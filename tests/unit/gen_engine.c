@@ -1,0 +1,189 @@
+/* Language models against transformers: all logits of a prompt, and greedy tokens. Other requests come and go
+ * meanwhile. The models are tiny and have large random weights, so that every part shows.
+ * usage: gen_engine FOLDER MODEL ... */
+#include "src/gen/engine.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "tests/device.h"
+
+enum { NEW = 20 };
+
+/* Numbers of a .npy file, of @p each bytes; heap. */
+static void *read_npy(const char *folder, const char *name, size_t each, size_t *n)
+{
+    char *path = mf_format("%s/expected/%s.npy", folder, name), *text = NULL, *numbers;
+    size_t bytes, header;
+
+    CHECK_SAYS(mf_text_load(path, 1 << 24, &text, &bytes) == MF_OK, "%s", mf_err_text());
+    if (!text) abort();
+    header = 10 + (size_t)(unsigned char)text[8] + 256 * (size_t)(unsigned char)text[9];
+    *n = (bytes - header) / each;
+    numbers = malloc(bytes);
+    memcpy(numbers, text + header, bytes - header);
+    free(text);
+    free(path);
+    return numbers;
+}
+
+struct expected {
+    uint32_t *prompt;
+    int64_t *greedy;
+    float *logits;
+    size_t tokens, made, vocabulary;
+};
+
+static void expected_read(const char *folder, struct expected *e)
+{
+    size_t n;
+    int64_t *ids = read_npy(folder, "input_ids", sizeof *ids, &e->tokens);
+
+    e->prompt = malloc(e->tokens * sizeof *e->prompt);
+    for (size_t i = 0; i < e->tokens; ++i) e->prompt[i] = (uint32_t)ids[i];
+    free(ids);
+    e->greedy = read_npy(folder, "greedy", sizeof *e->greedy, &e->made);
+    e->logits = read_npy(folder, "logits", sizeof *e->logits, &n);
+    e->vocabulary = n / e->tokens;
+    CHECK(e->made == NEW);
+}
+
+static void expected_free(struct expected *e)
+{
+    free(e->prompt);
+    free(e->greedy);
+    free(e->logits);
+}
+
+/* A request, and what it was told. */
+struct heard {
+    const struct expected *e;
+    uint32_t token[NEW];
+    size_t made, seen;
+    int likely;
+    double error, square; /* of logits */
+};
+
+static int told(void *context, uint32_t token, double log_probability)
+{
+    struct heard *h = context;
+
+    CHECK((h->likely ? log_probability <= 0 : isnan(log_probability)) && h->made < NEW);
+    h->token[h->made++] = token;
+    return 1;
+}
+
+static void seen(void *context, size_t position, const float *logits)
+{
+    struct heard *h = context;
+    const float *want = h->e->logits + position * h->e->vocabulary;
+
+    CHECK(position == h->seen++);
+    for (size_t i = 0; i < h->e->vocabulary; ++i) {
+        h->error = fmax(h->error, fabs((double)logits[i] - (double)want[i]));
+        h->square += (double)want[i] * (double)want[i];
+    }
+}
+
+static struct mf_request request_of(struct heard *h, size_t tokens, size_t most)
+{
+    return (struct mf_request){.token = h->e->prompt, .tokens = tokens, .most = most, .told = told, .context = h};
+}
+
+static void check_greedy(const char *what, const struct heard *h)
+{
+    size_t same = 0;
+
+    while (same < h->made && h->token[same] == (uint32_t)h->e->greedy[same]) ++same;
+    CHECK_SAYS(h->made == NEW && same == NEW, "%s: of %zu tokens %zu are right", what, h->made, same);
+}
+
+static int steps(struct mf_engine *engine, int until)
+{
+    int left;
+
+    do left = mf_engine_step(engine);
+    while (left > until);
+    CHECK_SAYS(left >= 0, "%s", mf_err_text());
+    return left;
+}
+
+static void alone(struct mf_engine *engine, const struct expected *e)
+{
+    struct heard h = {.e = e, .likely = 1};
+    struct mf_request r = request_of(&h, e->tokens, NEW);
+
+    r.seen = seen;
+    r.likely = 1;
+    CHECK(mf_engine_add(engine, &r) == 1);
+    steps(engine, 0);
+    check_greedy("alone", &h);
+    CHECK_SAYS(h.seen == e->tokens && h.error < 1e-5 * sqrt(h.square / (double)(e->tokens * e->vocabulary)),
+               "logits differ by %g, and their square is %g", h.error, h.square);
+}
+
+/* Shorter prompts come before and between, and leave early. A fourth has no place. */
+static void among_others(struct mf_engine *engine, const struct expected *e)
+{
+    struct heard h[4] = {{.e = e}, {.e = e}, {.e = e}, {.e = e}};
+    const struct mf_request first = request_of(&h[0], 3, 5), second = request_of(&h[1], e->tokens, NEW),
+                            third = request_of(&h[2], 1, NEW), late = request_of(&h[3], e->tokens, NEW);
+
+    CHECK(mf_engine_add(engine, &first) == 1 && mf_engine_add(engine, &second) == 1);
+    for (int k = 0; k < 4; ++k) CHECK(mf_engine_step(engine) > 0);
+    CHECK(mf_engine_add(engine, &third) == 1 && mf_engine_add(engine, &late) == 0);
+    steps(engine, 2);
+    CHECK(h[0].made == 5 && mf_engine_add(engine, &late) == 1);
+    steps(engine, 0);
+    check_greedy("among others", &h[1]);
+    check_greedy("late", &h[3]);
+}
+
+static void refuses(struct mf_engine *engine, const struct expected *e)
+{
+    const uint32_t unknown = (uint32_t)e->vocabulary;
+    struct heard h = {.e = e};
+    struct mf_request r = request_of(&h, e->tokens, mf_engine_context(engine));
+
+    CHECK(mf_engine_add(engine, &r) == -MF_USAGE && strstr(mf_err_text(), "do not fit a context of"));
+    mf_err_clear();
+    r = (struct mf_request){.token = &unknown, .tokens = 1, .most = 1};
+    CHECK(mf_engine_add(engine, &r) == -MF_USAGE && strstr(mf_err_text(), "the model has no token"));
+    mf_err_clear();
+    r.tokens = 0;
+    CHECK(mf_engine_add(engine, &r) == -MF_USAGE);
+    mf_err_clear();
+}
+
+static void check_model(const char *folder, const char *name)
+{
+    struct device d = device_open(1, 1, 0);
+    const struct mf_engine_wish wish = {.requests = 3};
+    char *path = mf_format("%s/%s", folder, name);
+    struct mf_engine *engine;
+    struct expected e;
+
+    expected_read(path, &e);
+    CHECK_SAYS(mf_engine_open(path, &wish, d.q, &engine) == MF_OK, "%s", mf_err_text());
+    if (engine) {
+        alone(engine, &e);
+        among_others(engine, &e);
+        refuses(engine, &e);
+    }
+    mf_engine_close(engine);
+    expected_free(&e);
+    device_close(&d);
+    free(path);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && access(argv[1], F_OK) != 0) return 77;
+    for (int k = 2; k < argc; ++k) check_model(argv[1], argv[k]);
+    return failures != 0;
+}

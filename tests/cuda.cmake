@@ -54,9 +54,8 @@ if(built) # our declarations of them are those of their headers
   target_include_directories(cuda_abi SYSTEM PRIVATE ${headers})
 endif()
 
-# mf_emu_test(field): unit/cuda_field.c, with the threads of a block in three orders. The order mixed runs under
-# sanitizers; there SLOW ones would take too long, so theirs runs in the fast build. That has the order reverse, too, but
-# of MIXED and SLOW ones. All others are in the configuration long. Label cuda.
+# mf_emu_test(field): unit/cuda_field.c, with the threads of a block in three orders; of MIXED and SLOW ones, and under
+# sanitizers, two in the configuration long alone; of SLOW ones under sanitizers all. Label cuda.
 function(mf_emu_test name)
   cmake_parse_arguments(T "MIXED;SLOW" "TIMEOUT;ROOM" "ARGS;ENV" ${ARGN})
   if(NOT T_TIMEOUT)
@@ -70,10 +69,9 @@ function(mf_emu_test name)
   target_compile_options(cuda_${name} PRIVATE ${MF_TEST_CODE})
   add_dependencies(cuda_${name} mesoforge_cuda_emu old_backend)
   foreach(order forward reverse mixed)
-    set(when CONFIGURATIONS long)
-    if((order STREQUAL mixed AND ((MF_SANITIZE AND NOT T_SLOW) OR (T_SLOW AND NOT MF_SANITIZE))) OR
-       (order STREQUAL reverse AND NOT (MF_SANITIZE OR T_MIXED OR T_SLOW)))
-      set(when)
+    set(when)
+    if((NOT order STREQUAL mixed AND (T_MIXED OR T_SLOW OR MF_SANITIZE)) OR (T_SLOW AND MF_SANITIZE))
+      set(when CONFIGURATIONS long)
     endif()
     add_test(NAME cuda_${name}_${order} COMMAND cuda_${name} ${T_ARGS} ${when})
     set_tests_properties(cuda_${name}_${order} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 LABELS cuda

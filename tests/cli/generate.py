@@ -102,7 +102,7 @@ def is_exact():
         generate("more.h5", "--num-samples", "37", ranks=ranks)
         same(whole, arrays("more.h5"), f"{ranks} ranks")
         os.remove("more.h5")
-    made("generate", "--checkpoint_path", "ru[n]", "--num_denoising_steps", "3", "--num_samples", "5", "--batch_size", "8", "--output_dir", "data", *LAYERS)
+    made("generate", "--checkpoint_path", "run", "--num_denoising_steps", "3", "--num_samples", "5", "--batch_size", "8", "--output_dir", "data", *LAYERS)
     same(arrays("one.h5", 0, 5), arrays("data/made.h5"), "the words of DMD2, and a folder")
     done = generate("part.h5", "--num-samples", "11", "--first", "13", "--threads", "2", "--device", "mps", "--lenient-devices")
     check("GPUs of Apple: the cores do the work (--lenient-devices)" in done.err, f"a device that is not there: {done}")

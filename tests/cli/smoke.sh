@@ -3,6 +3,7 @@
 # sanitizers do not reach. And nothing of it tells what stands in the environment.
 # usage: smoke.sh MESOFORGE MPIEXEC FOLDER RANKS ...
 program=$1 mpiexec=$2 folder=$3
+fixtures=$(cd "$(dirname "$0")/../fixtures" && pwd)
 shift 3
 failures=0 seen=
 secret=canary-$$-in-the-mine
@@ -81,6 +82,7 @@ done
 printf '%s' '{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}' >tokenizer.json
 ends 0 1 infer tokens . --prompt abba --json
 ends 0 1 infer tokens . --tokens 2,1
+ends 0 1 infer text-generation "$fixtures/language/gpt2" --tokens 2,1 --temperature 1 --logits logits.npy --json --verbose
 ends 0 1 launch --launcher sbatch --nodes 2 --ntasks-per-node 2 -- match image.npy --output volume.h5
 ends 0 1 launch --container docker:image:1 --launcher mpirun -- match image.npy --output volume.h5
 "$program" man --list >verbs && [ -s verbs ] || failures=$((failures + 1))

@@ -111,17 +111,15 @@ static size_t list_passes(const struct generate_job *job, const uint8_t *status,
     return n;
 }
 
-/* After the first passes where much is left, and then at times. */
 static void tell(const struct generate_job *job, size_t done, size_t all, double start, double *told)
 {
     enum { EVERY = 10 /* s */ };
-    const double now = mf_now(), left = (now - start) / (double)done * (double)(all - done);
-    const int is_first = *told == start && left > EVERY;
+    const double now = mf_now();
 
-    if (job->session->comm->rank != 0 || (now - *told < EVERY && !is_first)) return;
+    if (job->session->comm->rank != 0 || now - *told < EVERY) return;
     *told = now;
-    mf_info("%zu of %zu passes; %.3g samples/s, %.0f s left", done, all, (double)(done * job->pass) / (now - start),
-            left);
+    mf_info("%zu of %zu passes; %.1f samples/s, %.0f s left", done, all, (double)(done * job->pass) / (now - start),
+            (now - start) / (double)done * (double)(all - done));
 }
 
 /* The clock, a signal or the file STOP asked the run to leave. Collective. */

@@ -66,14 +66,11 @@ const struct mf_opt mf_generate_rows[] = {
 int mf_generate_adopt(struct mf_options *options, const void *into)
 {
     const struct generate *o = into;
-    struct mf_made_by by = o->by;
+    const char *path = o->by.weights ? o->by.weights : o->by.model;
     struct mf_model_card card;
     char start[40] = "", place[300];
-    const char *path;
-    int rc = mf_made_by_find(&by);
+    int rc;
 
-    MF_TRY(rc);
-    path = by.weights ? by.weights : by.model;
     if (!path) return MF_OK;
     if (mf_generator_card(path, NULL, &card) != MF_OK)
         mf_err_clear();

@@ -7,10 +7,6 @@ struct mf_made_by {
     const char *model, *weights, *arch, *prompts;
 };
 
-/** A pattern of the shell in weights becomes the one file that matches. Refuses with MF_USAGE none, or several. Local.
- */
-int mf_made_by_find(struct mf_made_by *by);
-
 /** Makes of names and weights the file (model) and its network (arch). Refuses with MF_USAGE. Local. */
 int mf_made_by_settle(struct mf_made_by *by);
 

@@ -1,0 +1,354 @@
+/* infer text-generation: a language model continues texts. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/micro.h"
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/learn/prompts.h"
+#include "src/gen/engine.h"
+#include "src/gen/stops.h"
+
+struct generation {
+    struct mf_common common;
+    struct mf_prompt_opts from;
+    const char *logits;
+    long most, length, context, requests, top_k;
+    double temperature, top_p;
+    int ignore_eos, bare;
+};
+
+#define ROW(word, field, kind, standard, help) MF_OPT(generation, word, field, kind, standard, help)
+
+static const struct mf_opt rows[] = {
+    MF_PROMPT_ROWS(generation, from),
+    ROW("max-new-tokens", most, MF_LONG, NULL, "new tokens of a prompt, at most; left out: 20"),
+    ROW("max-length", length, MF_LONG, NULL, "tokens of a prompt and its new ones together, at most"),
+    ROW("temperature", temperature, MF_REAL, "0",
+        "0: the most probable token; above: drawn at random by --seed, the flatter the larger"),
+    ROW("top-k", top_k, MF_LONG, "0", "with a temperature: draw from so many of the most probable tokens; 0: from all"),
+    ROW("top-p", top_p, MF_REAL, "1",
+        "with a temperature: draw from the most probable tokens that have this share together"),
+    ROW("logits", logits, MF_TEXT, NULL, "write all logits of the prompt to this file: [token][vocabulary] (.npy)"),
+    ROW("ignore-eos", ignore_eos, MF_FLAG, NULL, "go on behind the token by which the model ends a text"),
+    ROW("bare", bare, MF_FLAG, NULL, "put no special tokens around a text"),
+    ROW("context", context, MF_LONG, NULL, "positions of a prompt and its new tokens; left out: those of the model"),
+    ROW("requests", requests, MF_LONG, "8", "prompts that are continued at the same time, at most"),
+    MF_OPT_END};
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+enum { USUAL = 20 };
+
+/* A prompt and what the model said. */
+struct answer {
+    const struct job *job;
+    struct mf_prompt prompt;
+    struct mf_tokens made;
+    double *log_probability; /* [made.count] */
+    size_t most;
+    int ended; /* by a token of the model */
+};
+
+struct job {
+    struct mf_session *session;
+    const struct generation *o;
+    const char *folder;
+    struct mf_tokenizer *tokenizer;
+    struct mf_tokens stops;
+    struct mf_engine *engine;
+    struct answer **answer; /* [answers] */
+    size_t answers;
+    double seconds;
+    double *logits; /* [tokens of the prompt][vocabulary], if they are wanted */
+};
+
+/* -- prompts -- */
+
+static int take(void *context, struct mf_prompt *prompt)
+{
+    struct job *job = context;
+    struct answer *a = MF_MUST(calloc(1, sizeof *a), "an answer");
+
+    a->job = job;
+    a->prompt = *prompt;
+    *prompt = (struct mf_prompt){.texts = 0};
+    job->answer = MF_MUST(realloc(job->answer, (job->answers + 1) * sizeof *job->answer), "answers");
+    job->answer[job->answers++] = a;
+    return MF_OK;
+}
+
+/* New tokens of a prompt. */
+static int find_most(const struct job *job, struct answer *a)
+{
+    const struct generation *o = job->o;
+    const size_t tokens = a->prompt.tokens.count, length = (size_t)o->length;
+    const size_t room = mf_engine_context(job->engine) > tokens ? mf_engine_context(job->engine) - tokens : 0;
+
+    if (tokens == 0) return mf_fail(MF_USAGE, "a prompt has no token; the model needs one to begin with");
+    if (room == 0)
+        return mf_fail(MF_USAGE, "a prompt has %zu tokens, and the context %zu; try: a shorter prompt, or --context",
+                       tokens, mf_engine_context(job->engine));
+    if (length && length <= tokens)
+        return mf_fail(MF_USAGE, "--max-length %zu: a prompt has %zu tokens already", length, tokens);
+    a->most = o->most ? (size_t)o->most : length ? length - tokens : USUAL;
+    if (length && a->most > length - tokens) a->most = length - tokens;
+    if (a->most <= room) return MF_OK;
+    if (o->most || length)
+        return mf_fail(MF_USAGE, "a prompt of %zu tokens has room for %zu new ones in the context of %zu, not %zu",
+                       tokens, room, mf_engine_context(job->engine), a->most);
+    a->most = room;
+    return MF_OK;
+}
+
+/* -- running -- */
+
+static int told(void *context, uint32_t token, double log_probability)
+{
+    struct answer *a = context;
+
+    a->ended = !a->job->o->ignore_eos && mf_stops_have(&a->job->stops, token);
+    a->log_probability =
+        MF_MUST(realloc(a->log_probability, (a->made.count + 1) * sizeof *a->log_probability), "probabilities");
+    a->log_probability[a->made.count] = log_probability;
+    mf_tokens_put(&a->made, token);
+    return !a->ended;
+}
+
+static void seen(void *context, size_t position, const float *logits)
+{
+    const struct job *job = ((const struct answer *)context)->job;
+    const size_t n = mf_engine_says(job->engine)->vocabulary;
+
+    for (size_t i = 0; i < n; ++i) job->logits[position * n + i] = (double)logits[i];
+}
+
+static struct mf_request request_of(struct job *job, struct answer *a)
+{
+    const struct generation *o = job->o;
+
+    return (struct mf_request){.token = a->prompt.tokens.at,
+                               .tokens = a->prompt.tokens.count,
+                               .most = a->most,
+                               .choice = {o->temperature, o->top_p, o->top_k, (uint32_t)o->common.seed},
+                               .likely = o->common.json,
+                               .told = told,
+                               .seen = job->logits ? seen : NULL,
+                               .context = a};
+}
+
+static int run_all(struct job *job)
+{
+    const double began = mf_now();
+    size_t next = 0;
+    int left = 0;
+
+    for (size_t k = 0; k < job->answers; ++k) MF_TRY(find_most(job, job->answer[k]));
+    do {
+        while (next < job->answers) {
+            const struct mf_request request = request_of(job, job->answer[next]);
+            const int added = mf_engine_add(job->engine, &request);
+
+            if (added < 0) return -added;
+            if (added == 0) break;
+            ++next;
+        }
+        left = mf_engine_step(job->engine);
+        if (left < 0) return -left;
+    } while (left > 0 || next < job->answers);
+    job->seconds = mf_now() - began;
+    return MF_OK;
+}
+
+/* -- results -- */
+
+static int put(const struct answer *a, struct mf_json *results)
+{
+    struct mf_json *row = mf_json_object(), *tokens = mf_json_array();
+    struct mf_bytes text = {0};
+    int rc = MF_OK;
+
+    for (size_t i = 0; i < a->made.count; ++i) mf_json_int(tokens, NULL, a->made.at[i]);
+    if (a->job->tokenizer) {
+        rc = mf_tokenizer_decode(a->job->tokenizer, a->made.at, a->made.count, 0, &text);
+        mf_json_bytes(row, "text", text.count ? text.at : "", text.count);
+    }
+    mf_json_put(row, "tokens", tokens);
+    mf_json_reals(row, "log_probabilities", a->log_probability, a->made.count);
+    mf_json_size(row, "prompt_tokens", a->prompt.tokens.count);
+    mf_json_text(row, "ended_by", a->ended ? "token" : "length");
+    mf_json_put(results, NULL, row);
+    mf_bytes_free(&text);
+    return rc;
+}
+
+static int print_json(const struct job *job)
+{
+    struct mf_json *all = mf_json_object(), *results = mf_json_array();
+    size_t made = 0;
+    int rc = MF_OK;
+
+    for (size_t k = 0; rc == MF_OK && k < job->answers; ++k) rc = put(job->answer[k], results);
+    for (size_t k = 0; k < job->answers; ++k) made += job->answer[k]->made.count;
+    MF_JSON(all, "model", job->folder, "family", mf_language_name(mf_engine_says(job->engine)->family), "context",
+            mf_engine_context(job->engine), "seconds", job->seconds, "tokens_per_second",
+            (double)made / fmax(job->seconds, 1e-9), "results", results);
+    if (rc == MF_OK) rc = mf_json_write(all, stdout);
+    mf_json_free(all);
+    return rc;
+}
+
+/* Without a tokenizer: numbers. */
+static int print_numbers(const struct answer *a)
+{
+    for (size_t i = 0; i < a->made.count; ++i) printf("%s%u", i ? " " : "", a->made.at[i]);
+    printf("\n");
+    return MF_OK;
+}
+
+/* The prompt and what follows it; several are divided by empty lines. */
+static int print_text(const struct answer *a, int first)
+{
+    const struct mf_prompt *p = &a->prompt;
+    struct mf_bytes text = {0};
+    int rc;
+
+    if (!a->job->tokenizer) return print_numbers(a);
+    rc = mf_tokenizer_decode(a->job->tokenizer, a->made.at, a->made.count, 0, &text);
+
+    if (rc == MF_OK) {
+        if (!first) printf("\n");
+        if (p->texts) fwrite(p->text[0].at ? p->text[0].at : "", 1, p->text[0].count, stdout);
+        fwrite(text.at ? text.at : "", 1, text.count, stdout);
+        printf("\n");
+    }
+    mf_bytes_free(&text);
+    return rc;
+}
+
+static int print(const struct job *job)
+{
+    int rc = MF_OK;
+
+    if (job->o->common.json) return print_json(job);
+    for (size_t k = 0; rc == MF_OK && k < job->answers; ++k) rc = print_text(job->answer[k], k == 0);
+    return rc;
+}
+
+/* -- the verb -- */
+
+static int check(const struct mf_session *s, void *options)
+{
+    const struct generation *o = options;
+    const char *const *words;
+
+    if (mf_options_positional(s->options, &words) == 0)
+        return mf_fail(MF_USAGE, "no model; try: mesoforge infer text-generation FOLDER --prompt TEXT");
+    MF_TRY(mf_prompts_check(&o->from));
+    if (o->most < 0 || o->length < 0 || o->context < 0)
+        return mf_fail(MF_USAGE, "--max-new-tokens, --max-length and --context cannot be negative");
+    if (!(o->temperature >= 0) || !isfinite(o->temperature))
+        return mf_fail(MF_USAGE, "--temperature %g: it must be 0 or more", o->temperature);
+    if (!(o->top_p > 0 && o->top_p <= 1))
+        return mf_fail(MF_USAGE, "--top-p %g: it must be above 0 and at most 1", o->top_p);
+    if (o->top_k < 0 || o->top_k > INT32_MAX) return mf_fail(MF_USAGE, "--top-k %ld: it must be 0 or more", o->top_k);
+    if (o->logits && o->from.prompts)
+        return mf_fail(MF_USAGE, "--logits are of one prompt; try: --prompt or --tokens instead of --prompts");
+    if (o->requests < 1 || o->requests > 4096)
+        return mf_fail(MF_USAGE, "--requests must be 1 to 4096, not %ld", o->requests);
+    if (s->comm->size > 1)
+        return mf_fail(MF_USAGE, "one rank continues texts, and %d run; leave out the launcher", s->comm->size);
+    return MF_OK;
+}
+
+/* Numbers of tokens need none. */
+static int open_tokenizer(struct job *job)
+{
+    const int rc = mf_tokenizer_open(job->folder, &job->tokenizer);
+
+    if (rc == MF_OK || job->o->from.tokens.count == 0) return rc;
+    mf_warn("%s; tokens are told by their numbers", mf_err_text());
+    mf_err_clear();
+    job->tokenizer = NULL;
+    return MF_OK;
+}
+
+static int write_logits(const struct job *job)
+{
+    const size_t shape[] = {job->answer[0]->prompt.tokens.count, mf_engine_says(job->engine)->vocabulary};
+
+    if (!job->logits) return MF_OK;
+    return mf_reals_write(job->session->comm, job->o->logits, 2, shape, MF_AXES_UNSAID, job->logits);
+}
+
+static int work(struct job *job)
+{
+    const struct generation *o = job->o;
+    const struct mf_engine_wish wish = {(size_t)o->requests, (size_t)o->context};
+
+    if (o->logits) MF_TRY(mf_session_may_write(job->session, o->logits, ".npy"));
+    MF_TRY(open_tokenizer(job));
+    MF_TRY(mf_prompts_each(&o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
+    if (job->answers == 0) return mf_fail(MF_INPUT, "'%.300s' has no prompt", o->from.prompts);
+    MF_TRY(mf_engine_open(job->folder, &wish, job->session->queue, &job->engine));
+    MF_TRY(mf_stops_read(job->folder, mf_engine_says(job->engine)->vocabulary, &job->stops));
+    if (o->logits)
+        job->logits = MF_MUST(
+            calloc(job->answer[0]->prompt.tokens.count * mf_engine_says(job->engine)->vocabulary, sizeof *job->logits),
+            "logits");
+    MF_TRY(run_all(job));
+    MF_TRY(write_logits(job));
+    return print(job);
+}
+
+static void give(struct job *job)
+{
+    for (size_t k = 0; k < job->answers; ++k) {
+        mf_prompt_free(&job->answer[k]->prompt);
+        mf_tokens_free(&job->answer[k]->made);
+        free(job->answer[k]->log_probability);
+        free(job->answer[k]);
+    }
+    free(job->answer);
+    free(job->logits);
+    mf_tokens_free(&job->stops);
+    mf_engine_close(job->engine);
+    mf_tokenizer_close(job->tokenizer);
+}
+
+static int run(struct mf_session *s, void *options)
+{
+    struct job job = {.session = s, .o = options};
+    const char *const *words;
+    int rc;
+
+    (void)mf_options_positional(s->options, &words);
+    job.folder = words[0];
+    rc = work(&job);
+    give(&job);
+    return mf_agree(s->comm, rc);
+}
+
+const struct mf_cmd mf_cmd_infer_text_generation = {
+    .name = "infer text-generation",
+    .summary = "continue texts by a language model",
+    .synopsis = "FOLDER --prompt TEXT | --prompts FILE | --tokens NUMBERS [--max-new-tokens 20] [--json]",
+    .text =
+        "Reads config.json, the tokenizer and the weights (safetensors) of a model's folder, as transformers writes "
+        "them: GPT-2, OPT, Llama or Mistral. Then it adds the most probable token to each text, again and again. "
+        "A prompt goes through in chunks of 256 tokens, and several prompts are continued together.\n"
+        "\n"
+        "  mesoforge infer text-generation gpt2 --prompt 'The pore network'\n"
+        "  mesoforge infer text-generation llama --prompts texts.jsonl \\\n"
+        "      --max-new-tokens 64 --json\n",
+    .tables = tables,
+    .size = sizeof(struct generation),
+    .positional_max = 1,
+    .check = check,
+    .run = run,
+    .work = MF_WORK_CORES,
+    .remedy = "a smaller --context, or fewer --requests",
+};

@@ -11,6 +11,8 @@
 #include "src/train/learn_diffuse.h"
 #include "src/train/saved.h"
 
+enum { SCORE_STEPS_MOST = 1000 /* a run leaves between steps of the generator alone */ };
+
 /* A generator learns fast at first, and its gradients have any size. Yin et al. have betas 0 and 0.999, and clip 10. */
 static const struct {
     const char *word, *value;
@@ -45,7 +47,8 @@ int mf_unet_adopt(struct mf_options *options, const char *teacher)
 
 int mf_unet_check_teacher(const struct mf_train_cmd *o)
 {
-    if (o->score_steps < 1) return mf_fail(MF_USAGE, "--score-steps %ld: it must be at least 1", o->score_steps);
+    if (o->score_steps < 1 || o->score_steps > SCORE_STEPS_MOST)
+        return mf_fail(MF_USAGE, "--score-steps %ld: it must be 1 to %d", o->score_steps, SCORE_STEPS_MOST);
     if (!(o->score_rate > 0) || !isfinite(o->score_rate))
         return mf_fail(MF_USAGE, "--score-rate %g: it must be above 0", o->score_rate);
     if (!(o->start > MF_NOISE_LEAST) || !isfinite(o->start))

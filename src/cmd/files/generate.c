@@ -20,7 +20,7 @@ static void find_pass(struct generate_job *job, const char *path)
     job->old = *said != '\0';
     job->pass = job->old && job->o->pass == 0 ? (size_t)strtoul(said, NULL, 10)
                                               : mf_generate_pass(job->o, job->session->backend->devices != NULL);
-    if (job->pass < 1) job->pass = 1; /* its file is damaged, which the writer finds */
+    if (job->pass < 1 || job->pass > MF_GENERATE_PASS_MOST) job->pass = 1; /* its writer finds the damage */
 }
 
 /* Memory is taken before the first sample. A new set gets smaller passes where there is too little. Collective. */

@@ -10,6 +10,8 @@
 #include "src/cmd/files/properties.h"
 #include "src/model/generator.h"
 
+enum { MF_GENERATE_PASS_MOST = 1 << 16 }; /* samples of a pass */
+
 struct generate {
     struct mf_common common;
     struct mf_made_by by;

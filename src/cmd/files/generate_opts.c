@@ -13,7 +13,7 @@
 #include "src/cmd/files/wanted.h"
 #include "src/cmd/keep.h"
 
-enum { STEPS_MOST = 10000, PASS_MOST = 1 << 16, SAMPLES_MOST = 1 << 28 };
+enum { STEPS_MOST = 10000, SAMPLES_MOST = 1 << 28 };
 
 #define ROW(word, field, kind, standard, help) MF_OPT(generate, word, field, kind, standard, help)
 
@@ -112,7 +112,7 @@ int mf_generate_check(const struct mf_session *session, struct generate *o)
     MF_TRY(in_range("num-samples", o->samples, 1, SAMPLES_MOST));
     MF_TRY(in_range("first", o->first, 0, SAMPLES_MOST));
     MF_TRY(in_range("steps", o->steps, 1, STEPS_MOST));
-    MF_TRY(in_range("pass-size", o->pass, 0, PASS_MOST));
+    MF_TRY(in_range("pass-size", o->pass, 0, MF_GENERATE_PASS_MOST));
     MF_TRY(check_masks(session, o));
     MF_TRY(mf_tree_parts("export", &o->export, &o->parts));
     return in_range("samples-per-class", o->per_class, 0, SAMPLES_MOST);

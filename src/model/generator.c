@@ -222,8 +222,10 @@ static int guide(struct mf_generator *g, size_t n, const struct mf_noise_level *
     MF_TRY(look(g, n, l, x, g->plain));
     for (size_t r = 0; r < n; ++r) mf_model_feed_named(g->model, MF_DENOISE_CONDITION, r, g->conditions + r * g->width);
     MF_TRY(look(g, n, l, x, clean));
-    for (size_t i = 0; i < n * count_of(g); ++i)
+    for (size_t i = 0; i < n * count_of(g); ++i) {
         clean[i] = (float)((double)g->plain[i] + g->guidance * ((double)clean[i] - (double)g->plain[i]));
+        if (!isfinite(clean[i])) return mf_fail(MF_NUMERIC, "a guidance of %g makes numbers overflow", g->guidance);
+    }
     return MF_OK;
 }
 

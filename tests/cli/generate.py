@@ -2,6 +2,7 @@
 become longer. usage: generate.py MESOFORGE MPIEXEC"""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -128,6 +129,13 @@ def goes_on():
     for words, says in ((["--steps", "4", *LAYERS], "--steps"), (["--steps", "3"], "--layers: encoder_block_0,encoder_bottleneck,decoder_block_6 (now"), (["--steps", "3", "--layers", "midblock"], "--layers: midblock (in")):
         done = run("generate", "--model", "run/model.safetensors", *words, "--num-samples", "80", "--output", "one.h5")
         check(done.status == 2 and says in done.err, f"{words}: {done}")
+    shutil.copy("one.h5", "damaged.h5")
+    with h5py.File("damaged.h5", "r+") as file:
+        text = file["index/settings"][()].replace(b"--pass-size: 8", b"--pass-size: %d" % 2**62)
+        del file["index/settings"]
+        file.create_dataset("index/settings", data=text, dtype=h5py.string_dtype("ascii", len(text)))
+    done = run("generate", "--model", "run/model.safetensors", "--steps", "3", *LAYERS, "--num-samples", "80", "--output", "damaged.h5")
+    check(done.status == 2 and "other settings: --pass-size" in done.err, f"a pass without bounds: {done}")
 
 
 def stops():
@@ -376,6 +384,9 @@ def guides():
     plan = json.loads(made("plan", "generate", "--model", "run", "--guidance-scale", "3", "--threads", "1", "--ranks", "1", "--json").out)["bytes"]["per_rank"]
     peaks = json.loads(made("generate", "--model", "run", "--guidance-scale", "3", "--threads", "1", "--num-samples", "1", "--steps", "1", "--json", "--output", "guided.h5").out)["peak_bytes"]
     check(plan == peaks["arena"], f"guided: planned {plan}, {peaks}")
+    for model, scale, status, says in (("run", "1e300", 6, "a guidance of 1e+300 makes numbers overflow"), ("fast", "3", 0, "learnt from no sample without its condition")):
+        done = run("generate", "--model", model, "--guidance-scale", scale, "--num-samples", "1", "--output", f"guided_{model}.h5")
+        check(done.status == status and says in done.err, f"{model}, guided: {done}")
 
 
 trains()

@@ -139,6 +139,10 @@ int mf_wanted_read(const struct mf_texts *texts, const char *model, const struct
 
 void mf_wanted_warn(const struct mf_denoise *d, const struct mf_generator_wish *wish)
 {
+    if ((wish->guidance < 1 || wish->guidance > 1) && d->dropped <= 0)
+        mf_warn("--guidance-scale %g: the model has learnt from no sample without its condition, so what it predicts "
+                "without one means nothing",
+                wish->guidance);
     for (size_t c = 0; c < d->columns && d->rows > 0; ++c) {
         float least = d->value[c], most = least;
 

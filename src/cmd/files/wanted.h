@@ -11,7 +11,7 @@
 int mf_wanted_read(const struct mf_texts *texts, const char *model, const struct mf_denoise *denoise,
                    struct mf_generator_wish *wish);
 
-/** Warns of values beyond those of the train split. Local. */
+/** Warns of values beyond those of the train split, and of guidance by a model that always had a condition. Local. */
 void mf_wanted_warn(const struct mf_denoise *denoise, const struct mf_generator_wish *wish);
 
 #endif

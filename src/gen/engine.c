@@ -13,6 +13,7 @@
 #include "src/net/pass.h"
 
 enum { CHUNK = 256 /* rows of a prompt that go through together */, LISTS = 24, PROMPTS = 3 };
+enum { POSITIONS_MOST = 1 << 26 /* of all requests */ };
 
 /* A place of a request. */
 struct seat {
@@ -119,6 +120,9 @@ static int open(struct mf_engine *e, const char *folder, const struct mf_engine_
     if (e->model.rope.kind == MF_ROPE_NONE && e->context > e->model.context)
         return mf_fail(MF_USAGE, "--context %zu: the model of '%.200s' has %zu positions", e->context, folder,
                        e->model.context);
+    if (e->context > POSITIONS_MOST / wish->requests)
+        return mf_fail(MF_USAGE, "%zu requests of a context of %zu have more than %d positions; try: fewer --requests",
+                       wish->requests, e->context, POSITIONS_MOST);
     e->room.requests = wish->requests;
     e->room.pages_each = (e->context + MF_PAGE - 1) / MF_PAGE;
     e->room.pages = e->room.requests * e->room.pages_each;

@@ -81,6 +81,25 @@ static const char *prefix_of(const struct mf_safetensors *file, const struct mf_
     return NULL;
 }
 
+/* A network that is far larger than its file is not built. */
+static int check_size(const struct mf_safetensors *file, const struct mf_language *m)
+{
+    const double wanted = (double)mf_language_parameters(m);
+    size_t count;
+    const struct mf_safetensors_entry *e = mf_safetensors_list(file, &count);
+    double has = 0;
+
+    for (size_t k = 0; k < count; ++k) {
+        double n = 1;
+
+        for (size_t i = 0; i < e[k].ndim; ++i) n *= (double)e[k].dims[i];
+        has += n;
+    }
+    if (wanted <= 2 * has) return MF_OK;
+    return mf_fail(MF_INPUT, "config.json describes a model of %.0f numbers, and '%s' has %.0f", wanted,
+                   mf_safetensors_path(file), has);
+}
+
 int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *m)
 {
     if (!families[m->family].part)
@@ -91,7 +110,7 @@ int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *m)
                        mf_safetensors_path(file), families[m->family].prefix[0], families[m->family].part[0].array[0],
                        mf_language_name(m->family));
     if (mf_safetensors_find(file, head)) m->tied = 0;
-    return MF_OK;
+    return check_size(file, m);
 }
 
 /* -- faults -- */

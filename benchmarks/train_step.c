@@ -56,9 +56,9 @@ static size_t noisy_inputs(const struct mf_task *task, const size_t d[4], size_t
 }
 
 static void noisy_forward(const struct mf_task *task, struct mf_build *build, const struct mf_arch *arch,
-                          const struct mf_arch_args *args, const int input[], int output[])
+                          const struct mf_arch_args *args, const int input[], int train, int output[])
 {
-    (void)task;
+    (void)task, (void)train;
     output[0] = arch->denoise(build, &(struct mf_arch_denoise){input[0], input[1], input[2]}, args);
 }
 

@@ -240,6 +240,13 @@ static int print(const struct job *job)
 
 /* -- the verb -- */
 
+/* Of tokens; left out it is 0. */
+static int check_count(const struct mf_session *s, const char *word, long value)
+{
+    if (value >= 1 || !mf_options_given(s->options, word)) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", word, value);
+}
+
 static int check(const struct mf_session *s, void *options)
 {
     const struct generation *o = options;
@@ -248,8 +255,9 @@ static int check(const struct mf_session *s, void *options)
     if (mf_options_positional(s->options, &words) == 0)
         return mf_fail(MF_USAGE, "no model; try: mesoforge infer text-generation FOLDER --prompt TEXT");
     MF_TRY(mf_prompts_check(&o->from));
-    if (o->most < 0 || o->length < 0 || o->context < 0)
-        return mf_fail(MF_USAGE, "--max-new-tokens, --max-length and --context cannot be negative");
+    MF_TRY(check_count(s, "max-new-tokens", o->most));
+    MF_TRY(check_count(s, "max-length", o->length));
+    MF_TRY(check_count(s, "context", o->context));
     if (!(o->temperature >= 0) || !isfinite(o->temperature))
         return mf_fail(MF_USAGE, "--temperature %g: it must be 0 or more", o->temperature);
     if (!(o->top_p > 0 && o->top_p <= 1))

@@ -9,6 +9,7 @@
  *   bench_net_ops THREADS SECONDS attention_kept ROWS HEADS KV_HEADS NUMBERS POSITIONS
  *   bench_net_ops THREADS SECONDS rope ROWS COLUMNS HEADS
  *   bench_net_ops THREADS SECONDS gather ROWS WIDTH TABLE
+ *   bench_net_ops THREADS SECONDS steady_linear ROWS COLUMNS OUT [1: weights of bf16]
  *   bench_net_ops THREADS SECONDS keep ROWS WIDTH SLOTS
  *   bench_net_ops THREADS SECONDS pick ROWS VOCABULARY
  *   bench_net_ops THREADS SECONDS adamw|average|square_sum NUMBERS
@@ -53,6 +54,7 @@ static struct mf_tensor tensor(const struct bench *b, struct mf_shape shape)
 
     if (!shape.n) return made;
     made.at = MF_MUST(mf_arena_take(b->queue->arena, mf_shape_bytes(&shape), "tensor"), "a tensor");
+    memset(made.at, 0x3f, mf_shape_bytes(&shape));
     for (size_t i = 0; i < n; ++i) {
         state = state * 1664525 + 1013904223;
         if (shape.type == MF_I32)
@@ -122,6 +124,16 @@ static void set_request(const struct bench *b, const struct mf_call *call)
     }
 }
 
+/* Temperature 1, top-k 50, top-p 0.9. */
+static void set_wishes(const struct bench *b, const struct mf_call *call)
+{
+    for (size_t r = 0; r < b->in[0].d[0]; ++r) {
+        ((float *)call->in[1].at)[4 * r] = 1;
+        ((float *)call->in[1].at)[4 * r + 1] = 0.9F;
+        ((int32_t *)call->in[2].at)[4 * r] = 50;
+    }
+}
+
 /* Input @p j's gradient; forward: -1. */
 static int measure(const struct bench *b, int j)
 {
@@ -138,6 +150,7 @@ static int measure(const struct bench *b, int j)
     for (int i = 0; i < MF_INS; ++i) call.in[i] = tensor(b, b->in[i]);
     for (int i = 0; i < MF_OUTS; ++i) call.out[i] = tensor(b, b->out[i]);
     if (b->op == MF_OP_ATTENTION_KEPT) set_request(b, &call);
+    if (b->op == MF_OP_PICK) set_wishes(b, &call);
     if (j >= 0) {
         call.din[j] = tensor(b, b->in[j]);
         call.dout = tensor(b, b->out[0]);
@@ -189,6 +202,10 @@ static void text(struct bench *b, const size_t n[])
         b->in[1] = b->in[2] = shape(2, pages * 16, n[3] * n[4], 0, 0);
         b->in[3] = (struct mf_shape){MF_I32, 2, {1, pages}};
         b->in[4] = (struct mf_shape){MF_I32, 2, {n[1], 2}};
+    }
+    if (b->op == MF_OP_STEADY_LINEAR) {
+        b->in[1] = shape(2, n[3], n[2], 0, 0);
+        b->in[1].type = n[4] ? MF_BF16 : MF_F32;
     }
     if (b->op == MF_OP_KEEP) {
         b->in[1] = shape(2, n[3], n[2], 0, 0);

@@ -129,9 +129,11 @@ foreach(exchange host nccl)
 endforeach()
 add_dependencies(net_place mesoforge_cuda_emu)
 add_dependencies(net_kept mesoforge_cuda_emu)
+add_dependencies(net_steady mesoforge_cuda_emu)
 add_test(NAME cuda_net_place COMMAND net_place)
 add_test(NAME cuda_net_kept COMMAND net_kept)
-set_tests_properties(cuda_net_place cuda_net_kept PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
+add_test(NAME cuda_net_steady COMMAND net_steady)
+set_tests_properties(cuda_net_place cuda_net_kept cuda_net_steady PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 add_test(NAME cuda_optim_methods COMMAND optim_methods)
 add_test(NAME cuda_meanfield COMMAND kernels_meanfield)

@@ -57,6 +57,7 @@
     X(GATHER, gather)              /* rows of a table, by number */ \
     X(KEEP, keep)                  /* rows go to their places in a cache */ \
     X(ATTENTION_KEPT, attention_kept) /* of rows of several requests, over the pages of a cache */ \
+    X(STEADY_LINEAR, steady_linear) /* linear, forward alone: a row has the same bits in any call */ \
     X(PICK, pick)                  /* a token of each row of logits: the largest, or a random one */
 
 /* Their arrays are flat, and each has the types that its operation takes. */

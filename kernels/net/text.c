@@ -21,6 +21,10 @@
  * of which has less than top-p before it; 1 leaves all. This is the order of transformers. Philox of seed and position
  * makes the random number. So a row has the same token in any call. Not a number is the least logit.
  *
+ * steady_linear: y = act(x w' + b), forward alone. The shapes are x [..][k], w [m][k], b [m] f32 or none, y [..][m].
+ * The weights may have another type than x and y. A row has the same bits whatever other rows the call has, and on any
+ * number of threads. Few rows take the time in which the weights are read.
+ *
  * rope: numbers i and i + d / 2 of every head of d numbers turn by position[r] frequency[i] radians. The shapes are x
  * [..][attr.heads d], positions [rows] i32, frequencies [d / 2] f32. (Su et al., "RoFormer", 2021. Files of Llama want
  * halves, and not neighbours.)
@@ -128,6 +132,28 @@ static int pick_shape(const struct mf_attr *attr, const struct mf_shape in[], st
 }
 
 const struct mf_op mf_op_pick = {.name = "pick", .shape = pick_shape, .f32 = 3, .constant = 7};
+
+/* -- steady_linear -- */
+
+static int steady_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
+{
+    (void)attr;
+    if (in[0].n < 1 || in[1].n != 2 || mf_shape_last(&in[0]) != in[1].d[1])
+        return mf_fail(MF_USAGE, "its input has %zu columns, its weights %zu", in[0].n ? mf_shape_last(&in[0]) : 0,
+                       in[1].n ? mf_shape_last(&in[1]) : 0);
+    if (in[2].n && (in[2].n != 1 || in[2].d[0] != in[1].d[0]))
+        return mf_fail(MF_USAGE, "its bias has %zu numbers, its weights %zu rows", in[2].d[0], in[1].d[0]);
+    out[0] = in[0];
+    out[0].d[in[0].n - 1] = in[1].d[0];
+    return MF_OK;
+}
+
+const struct mf_op mf_op_steady_linear = {.name = "steady_linear",
+                                          .shape = steady_shape,
+                                          .operations = mf_linear_operations,
+                                          .shared = 6,
+                                          .f32 = 4,
+                                          .constant = 7};
 
 /* -- rope -- */
 

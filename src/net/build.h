@@ -78,6 +78,9 @@ void mf_build_keep(struct mf_build *build, const char *name, int rows, int cache
  * MF_OP_ATTENTION_KEPT has them. */
 int mf_build_attention_kept(struct mf_build *build, const char *name, const int in[5], struct mf_attr attr);
 
+/** MF_OP_STEADY_LINEAR with the parameters @p weight and @p bias (-1: none). A row has the same bits in any call. */
+int mf_build_steady_linear(struct mf_build *build, const char *name, int x, int weight, int bias);
+
 /** A token of each row of @p logits: MF_OP_PICK. */
 int mf_build_pick(struct mf_build *build, const char *name, int logits, int wishes, int numbers);
 

@@ -200,6 +200,18 @@ static void some_wishes(const struct mf_attr *attr, const struct mf_shape shape[
     }
 }
 
+static void steady_linear(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t k = shape[1].d[1], m = shape[1].d[0];
+
+    for (size_t i = 0; i < mf_shape_rows(&shape[0]) * m; ++i) {
+        double sum = in[2] ? in[2][i % m] : 0;
+
+        for (size_t j = 0; j < k; ++j) sum += in[0][i / m * k + j] * in[1][i % m * k + j];
+        out[i] = net_act(attr->act, sum);
+    }
+}
+
 const struct net_case net_text[] = {
     {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 4, 21), {MF_I32, 1, {47}}}},
     {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 3, 16), {MF_I32, 2, {2, 3}}}},
@@ -224,6 +236,10 @@ const struct net_case net_text[] = {
      .fill = some_requests},
     {MF_OP_PICK, pick, {0}, 0, .in = {F(2, 18, 37), F(2, 18, 4), {MF_I32, 2, {18, 4}}}, .fill = some_wishes},
     {MF_OP_PICK, pick, {0}, 0, .in = {F(2, 3, 256), F(2, 3, 4), {MF_I32, 2, {3, 4}}}, .fill = some_wishes},
+    {MF_OP_STEADY_LINEAR, steady_linear, {.act = MF_ACT_SILU}, 0, .in = {F(2, 7, 21), F(2, 5, 21), F(1, 5)}},
+    {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(3, 2, 3, 16), F(2, 1, 16)}},
+    {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(2, 5, 24), {MF_BF16, 2, {6, 24}}, F(1, 6)}},
+    {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(2, 3, 5), {MF_F16, 2, {3, 5}}, F(1, 3)}},
     {MF_OP_RMS_NORM, rms_norm, {.epsilon = 1e-6}, 3, .in = {F(3, 2, 5, 21), F(1, 21)}},
     {MF_OP_RMS_NORM, rms_norm, {0}, 2, .in = {F(2, 9, 4), F(1, 4)}},
     {MF_OP_RMS_NORM, rms_norm, {.epsilon = 0.5}, 3, .in = {F(2, 5, 140), F(1, 140)}},
@@ -236,6 +252,7 @@ const struct net_case net_text_bad[] = {
     {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 12), {MF_I32, 1, {5}}, F(1, 4)}},
     {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 16), {MF_I32, 1, {4}}, F(1, 4)}},
     {MF_OP_GATED, NULL, {0}, 0, .in = {F(2, 5, 7)}},
+    {MF_OP_STEADY_LINEAR, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 8)}},
     {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 3), {MF_I32, 2, {5, 4}}}},
     {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 4), {MF_I32, 2, {5, 3}}}},
     {MF_OP_ATTENTION_KEPT,

@@ -52,6 +52,7 @@
     X(KEEP, keep)                     \
     X(ATTENTION_KEPT, attention_kept) \
     X(PICK, pick)                     \
+    X(STEADY_LINEAR, steady_linear)   \
     X(CAST, cast)                     \
     X(FILL, fill)                     \
     X(ACCUMULATE, accumulate)         \

@@ -48,7 +48,9 @@ MF_HD uint32_t mf_pick_key(float x)
 /** The probability of a logit, times a constant: 2^40 for the largest, @p top. */
 MF_HD uint64_t mf_wish_weight(const struct mf_wish *wish, float x, float top)
 {
-    return x != x ? 0 : (uint64_t)(mf_soft_exp((x - top) / wish->temperature) * 1099511627776.0f);
+    const float y = (x - top) / wish->temperature;
+
+    return y != y ? 0 : (uint64_t)(mf_soft_exp(y) * 1099511627776.0f);
 }
 
 /** How much of @p total the tokens before the last one must stay below: top-p. */

@@ -147,10 +147,11 @@ static void chances(const double *x, size_t n, const double *wish, double most, 
 
     for (size_t i = 0; i < n; ++i) top = x[i] > top ? x[i] : top;
     for (size_t i = 0; i < n; ++i) {
+        const double y = (x[i] - top) / wish[0];
         size_t above = 0; /* larger logits */
 
         for (size_t j = 0; j < n; ++j) above += x[j] > x[i];
-        p[i] = most > 0 && (double)above >= most ? 0 : exp((x[i] - top) / wish[0]);
+        p[i] = (most > 0 && (double)above >= most) || isnan(y) ? 0 : exp(y);
         total += p[i];
     }
     limit = wish[1] * total;
@@ -186,17 +187,18 @@ static void pick(const struct mf_attr *attr, const struct mf_shape shape[], doub
     }
 }
 
-/* Temperatures, top-p, top-k, and equal logits. */
+/* Temperatures, top-p, top-k, and equal logits. One temperature is infinite, and one logit of that row. */
 static void some_wishes(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
 {
     (void)attr;
     for (size_t i = 0; i < mf_shape_count(&shape[0]); i += 2) in[0][i] = floor(2 * in[0][i]);
     for (size_t r = 0; r < shape[0].d[0]; ++r) {
-        in[1][4 * r] = (double)(r % 4) / 2;
+        in[1][4 * r] = r == 3 ? INFINITY : (double)(r % 4) / 2;
         in[1][4 * r + 1] = (double)(float)(r % 3 == 0 ? 1 : r % 3 == 1 ? 0.8 : 0.1);
         in[2][4 * r] = (double)(r % 5 * r % 7);
         in[2][4 * r + 1] = (double)(r / 2);
         in[2][4 * r + 2] = (double)(1000 * r);
+        if (r == 3) in[0][r * shape[0].d[1] + 1] = -INFINITY;
     }
 }
 

@@ -35,6 +35,7 @@ struct mf_engine {
     struct mf_decoder_list seen;            /* all rows of a prompt are answered */
     struct mf_decoder_list step[LISTS];     /* of 1, 2, 4, .. rows */
     size_t steps;
+    int sees; /* that list is there */
     struct mf_pages pages;
     struct seat *seat; /* [room.requests] */
     size_t context, active;
@@ -57,8 +58,9 @@ static int build(struct mf_engine *e)
     e->net = mf_net_new();
     for (size_t k = 0; k < PROMPTS; ++k)
         MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "prompt", chunk_of(e, k), 1, &e->prompt[k]));
-    MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "seen", chunk_of(e, PROMPTS - 1), chunk_of(e, PROMPTS - 1),
-                            &e->seen));
+    if (e->sees)
+        MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "seen", chunk_of(e, PROMPTS - 1), chunk_of(e, PROMPTS - 1),
+                                &e->seen));
     for (size_t rows = 1; e->steps == 0 || e->step[e->steps - 1].rows < requests; rows *= 2) {
         MF_ASSERT(e->steps < LISTS);
         MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "step", mf_min(rows, requests), mf_min(rows, requests),
@@ -97,12 +99,12 @@ static void find_frequencies(struct mf_engine *e)
 
 static int load(struct mf_engine *e, struct mf_safetensors *file)
 {
-    const struct mf_weights w = {e->net, e->walk, e->seen.list, e->queue, &e->layout, NULL, 1};
+    const struct mf_weights w = {e->net, e->walk, e->prompt[0].list, e->queue, &e->layout, NULL, 1};
 
     return mf_decoder_load(&e->model, &w, file);
 }
 
-static void take_arrays(struct mf_engine *e)
+static int take_arrays(struct mf_engine *e)
 {
     const size_t rows = mf_max(chunk_of(e, PROMPTS - 1), e->room.requests);
 
@@ -110,7 +112,9 @@ static void take_arrays(struct mf_engine *e)
     mf_pages_open(&e->pages, e->room.requests, e->room.pages_each, e->room.pages);
     e->seat = MF_MUST(calloc(e->room.requests, sizeof *e->seat), "requests");
     e->host = MF_MUST(calloc(2 * rows + 1, sizeof *e->host), "rows");
-    e->logits = MF_MUST(calloc(rows * e->model.vocabulary, sizeof *e->logits), "logits");
+    e->logits = mf_arena_take(e->queue->host,
+                              (e->sees ? rows : e->room.requests) * e->model.vocabulary * sizeof *e->logits, "logits");
+    return e->logits ? MF_OK : MF_MEMORY;
 }
 
 static int open(struct mf_engine *e, const char *folder, const struct mf_engine_wish *wish, struct mf_safetensors *file)
@@ -128,8 +132,7 @@ static int open(struct mf_engine *e, const char *folder, const struct mf_engine_
     e->room.pages = e->room.requests * e->room.pages_each;
     MF_TRY(build(e));
     MF_TRY(load(e, file));
-    take_arrays(e);
-    return MF_OK;
+    return take_arrays(e);
 }
 
 int mf_engine_open(const char *folder, const struct mf_engine_wish *wish, struct mf_queue *queue,
@@ -140,6 +143,7 @@ int mf_engine_open(const char *folder, const struct mf_engine_wish *wish, struct
     int rc = mf_language_read(folder, &e->model);
 
     e->queue = queue;
+    e->sees = wish->logits;
     if (rc == MF_OK) rc = mf_safetensors_open(folder, &file);
     if (rc == MF_OK) rc = open(e, folder, wish, file);
     mf_safetensors_close(file);
@@ -158,7 +162,7 @@ void mf_engine_close(struct mf_engine *e)
     free(e->seat);
     free(e->frequency);
     free(e->host);
-    free(e->logits);
+    mf_arena_give(e->queue->host, e->logits);
     free(e);
 }
 
@@ -171,6 +175,7 @@ size_t mf_engine_context(const struct mf_engine *e) { return e->context; }
 static int check(const struct mf_engine *e, const struct mf_request *r)
 {
     if (r->tokens == 0) return mf_fail(MF_USAGE, "the prompt has no token");
+    MF_ASSERT(!r->seen || e->sees);
     if (r->tokens + r->most > e->context)
         return mf_fail(MF_USAGE, "a prompt of %zu tokens and %zu new ones do not fit a context of %zu", r->tokens,
                        r->most, e->context);
@@ -263,9 +268,8 @@ static void put_choices(struct mf_engine *e, const struct mf_decoder_list *l, co
     free(number);
 }
 
-/* Walks a list, and brings the tokens of its answers; their logits, if they are wanted. */
-static void walk(struct mf_engine *e, const struct mf_decoder_list *l, const struct row *row, const int32_t *last,
-                 int logits)
+/* Walks a list, and brings the tokens and logits of its answers. */
+static void walk(struct mf_engine *e, const struct mf_decoder_list *l, const struct row *row, const int32_t *last)
 {
     const struct mf_backend *backend = e->queue->backend;
 
@@ -274,9 +278,8 @@ static void walk(struct mf_engine *e, const struct mf_decoder_list *l, const str
     put(e, l, l->last, last, l->answers);
     mf_walk_run(e->walk, l->list);
     backend->get(e->queue, e->host, mf_walk_at(e->walk, l->list, l->picked), l->answers * sizeof *e->host);
-    if (logits)
-        backend->get(e->queue, e->logits, mf_walk_at(e->walk, l->list, l->logits),
-                     l->answers * e->model.vocabulary * sizeof *e->logits);
+    backend->get(e->queue, e->logits, mf_walk_at(e->walk, l->list, l->logits),
+                 l->answers * e->model.vocabulary * sizeof *e->logits);
     backend->sync(e->queue);
 }
 
@@ -292,22 +295,30 @@ static double probability_of(const struct mf_engine *e, const float *logits, uin
     return (double)logits[token] - most - log(sum);
 }
 
+static int is_finite(size_t n, const float *x)
+{
+    size_t i = 0;
+
+    while (i < n && isfinite(x[i])) ++i;
+    return i == n;
+}
+
 /* Answer number @p i of the last walk. */
 static int tell(struct mf_engine *e, struct seat *s, size_t i)
 {
-    double probability = NAN;
+    const float *logits = e->logits + i * e->model.vocabulary;
 
+    if (!is_finite(e->model.vocabulary, logits))
+        return mf_fail(MF_NUMERIC, "the model says nothing: its output is not finite");
     if (s->of.most == 0) {
         end(e, s);
         return MF_OK;
     }
     s->token = (uint32_t)e->host[i];
-    if (s->of.likely) {
-        probability = probability_of(e, e->logits + i * e->model.vocabulary, s->token);
-        if (!isfinite(probability)) return mf_fail(MF_NUMERIC, "the model says nothing: its output is not finite");
-    }
     ++s->made;
-    if (!s->of.told(s->of.context, s->token, probability) || s->made == s->of.most) end(e, s);
+    if (!s->of.told(s->of.context, s->token, s->of.likely ? probability_of(e, logits, s->token) : NAN) ||
+        s->made == s->of.most)
+        end(e, s);
     return MF_OK;
 }
 
@@ -331,7 +342,7 @@ static int prompt(struct mf_engine *e, struct seat *s)
 
     for (size_t i = 0; i < count; ++i) row[i] = (struct row){s, s->of.token[s->done + i], s->done + i};
     for (size_t i = 0; i < l->answers; ++i) last[i] = i < answers ? (int32_t)(s->of.seen ? i : count - 1) : -1;
-    walk(e, l, row, last, s->of.seen || s->of.likely);
+    walk(e, l, row, last);
     for (size_t i = 0; s->of.seen && i < count; ++i)
         s->of.seen(s->of.context, s->done + i, e->logits + i * e->model.vocabulary);
     s->done += count;
@@ -346,18 +357,15 @@ static int step(struct mf_engine *e)
     struct row *row;
     int32_t *last;
     size_t n = 0;
-    int rc = MF_OK, likely = 0;
+    int rc = MF_OK;
 
     while (l->rows < e->active) ++l;
     row = MF_MUST(calloc(l->rows, sizeof *row), "rows");
     last = MF_MUST(calloc(l->rows, sizeof *last), "rows");
     for (size_t k = 0; k < e->room.requests; ++k)
-        if (e->seat[k].taken) {
-            likely |= e->seat[k].of.likely;
-            row[n++] = (struct row){&e->seat[k], e->seat[k].token, e->seat[k].done++};
-        }
+        if (e->seat[k].taken) row[n++] = (struct row){&e->seat[k], e->seat[k].token, e->seat[k].done++};
     for (size_t i = 0; i < l->rows; ++i) last[i] = i < n ? (int32_t)i : -1;
-    walk(e, l, row, last, likely);
+    walk(e, l, row, last);
     for (size_t i = 0; rc == MF_OK && i < n; ++i) rc = tell(e, &e->seat[row[i].seat - e->seat], i);
     free(row);
     free(last);

@@ -63,6 +63,8 @@ int mf_text_steps_run(const struct mf_text_steps *chain, struct mf_pieces *piece
         mf_pieces_clear(spare);
         spare->begins = pieces->begins;
         MF_TRY(step->kind->apply(step, pieces, spare));
+        if (spare->text.count > MF_TEXT_MOST)
+            return mf_fail(MF_INPUT, "a step of the tokenizer makes a text longer than %d bytes", MF_TEXT_MOST);
         made = *spare;
         *spare = *pieces;
         *pieces = made;

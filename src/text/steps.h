@@ -30,7 +30,7 @@ struct mf_text_step {
     int flag[4];
 };
 
-enum { MF_STEPS_MOST = 64 };
+enum { MF_STEPS_MOST = 64, MF_TEXT_MOST = 1 << 30 /* bytes of a text */ };
 
 struct mf_text_steps {
     size_t count;

@@ -238,9 +238,7 @@ static int encode_stage(struct mf_tokenizer *t, enum mf_added_stage stage, int l
 
 static int encode_one(struct mf_tokenizer *t, const char *text, size_t n, unsigned how, struct mf_tokens *to)
 {
-    enum { TEXT_MOST = 1 << 30 };
-
-    if (n > TEXT_MOST) return mf_fail(MF_INPUT, "a text has %zu bytes, more than %d", n, TEXT_MOST);
+    if (n > MF_TEXT_MOST) return mf_fail(MF_INPUT, "a text has %zu bytes, more than %d", n, MF_TEXT_MOST);
     return encode_stage(t, MF_ADDED_AS_WRITTEN, (how & MF_ENCODE_LITERAL) != 0, text, n, 1, to);
 }
 

@@ -68,10 +68,12 @@ static void list_state(void *context, struct mf_checkpoint *c)
     if (mf_checkpoint_loads(c)) loop->seconds = seconds;
 }
 
-/* Bytes of a checkpoint, all ranks. */
+/* Bytes of a checkpoint, all ranks: weights, moments, averages, and those of a score network. */
 static double checkpoint_bytes(const struct mf_trainer *t)
 {
-    return 3.0 * sizeof(float) * (double)mf_weights_count(t->network.net, 0);
+    const double arrays = 3 + (t->network.average_swap ? 1 : 0) + (t->opts.beside.task ? 3 : 0);
+
+    return arrays * sizeof(float) * (double)mf_weights_count(t->network.net, 0);
 }
 
 /* The weights of the best epoch are in the run's file alone. Where they are lost, a later epoch is the best. */

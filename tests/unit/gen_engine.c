@@ -163,7 +163,7 @@ static void refuses(struct mf_engine *engine, const struct expected *e)
 static void check_model(const char *folder, const char *name)
 {
     struct device d = device_open(1, 1, 0);
-    const struct mf_engine_wish wish = {.requests = 3};
+    const struct mf_engine_wish wish = {.requests = 3, .logits = 1};
     char *path = mf_format("%s/%s", folder, name);
     struct mf_engine *engine;
     struct expected e;
@@ -181,9 +181,65 @@ static void check_model(const char *folder, const char *name)
     free(path);
 }
 
+static void copy(const char *from, const char *to, const char *name, void (*change)(char *text))
+{
+    char *source = mf_format("%s/%s", from, name), *target = mf_format("%s/%s", to, name), *text = NULL;
+    size_t n;
+    FILE *file = fopen(target, "wb");
+
+    CHECK(file && mf_text_load(source, 1 << 24, &text, &n) == MF_OK);
+    if (change) change(text);
+    CHECK(file && fwrite(text, 1, n, file) == n && fclose(file) == 0);
+    free(text);
+    free(source);
+    free(target);
+}
+
+/* The last norm multiplies by finite numbers, and its results overflow. */
+static void spoil(char *text)
+{
+    const size_t header = 8 + (size_t)(unsigned char)text[0] + 256 * (size_t)(unsigned char)text[1];
+    const char *at = strstr(text + 8, "\"transformer.ln_f.weight\"");
+    size_t from = 0, to = 0;
+
+    CHECK(at && sscanf(strstr(at, "data_offsets"), "data_offsets\":[%zu,%zu]", &from, &to) == 2);
+    for (size_t i = from; i < to; i += sizeof(float)) {
+        const float large = i / sizeof(float) % 2 ? 3e38F : -3e38F;
+
+        memcpy(text + header + i, &large, sizeof large);
+    }
+}
+
+/* Outputs that are not finite are no text. */
+static void overflows(const char *folder)
+{
+    const uint32_t prompt[] = {5, 7};
+    const struct expected e = {.vocabulary = 1};
+    struct heard h = {.e = &e};
+    const struct mf_request r = {.token = prompt, .tokens = 2, .most = 3, .told = told, .context = &h};
+    struct device d = device_open(1, 1, 0);
+    const struct mf_engine_wish wish = {.requests = 1, .context = 8};
+    char *path = mf_format("%s/gpt2", folder), spoilt[] = "/tmp/spoilt-XXXXXX";
+    struct mf_engine *engine = NULL;
+
+    CHECK(mkdtemp(spoilt));
+    copy(path, spoilt, "config.json", NULL);
+    copy(path, spoilt, "model.safetensors", spoil);
+    CHECK_SAYS(mf_engine_open(spoilt, &wish, d.q, &engine) == MF_OK, "%s", mf_err_text());
+    CHECK(engine && mf_engine_add(engine, &r) == 1 && mf_engine_step(engine) == -MF_NUMERIC && h.made == 0);
+    mf_err_clear();
+    mf_engine_close(engine);
+    device_close(&d);
+    free(path);
+    path = mf_format("rm -r %s", spoilt);
+    CHECK(system(path) == 0);
+    free(path);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && access(argv[1], F_OK) != 0) return 77;
     for (int k = 2; k < argc; ++k) check_model(argv[1], argv[k]);
+    if (argc > 2) overflows(argv[1]);
     return failures != 0;
 }

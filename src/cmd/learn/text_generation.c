@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/micro.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
@@ -36,7 +37,8 @@ static const struct mf_opt rows[] = {
     ROW("logits", logits, MF_TEXT, NULL, "write all logits of the prompt to this file: [token][vocabulary] (.npy)"),
     ROW("ignore-eos", ignore_eos, MF_FLAG, NULL, "go on behind the token by which the model ends a text"),
     ROW("bare", bare, MF_FLAG, NULL, "put no special tokens around a text"),
-    ROW("context", context, MF_LONG, NULL, "positions of a prompt and its new tokens; left out: those of the model"),
+    ROW("context", context, MF_LONG, NULL,
+        "positions of a prompt and its new tokens, at most; left out: those of the model"),
     ROW("requests", requests, MF_LONG, "8", "prompts that are continued at the same time, at most"),
     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
@@ -81,17 +83,16 @@ static int take(void *context, struct mf_prompt *prompt)
     return MF_OK;
 }
 
-/* New tokens of a prompt. */
-static int find_most(const struct job *job, struct answer *a)
+/* New tokens of a prompt, in a context. */
+static int find_most(const struct generation *o, size_t context, struct answer *a)
 {
-    const struct generation *o = job->o;
     const size_t tokens = a->prompt.tokens.count, length = (size_t)o->length;
-    const size_t room = mf_engine_context(job->engine) > tokens ? mf_engine_context(job->engine) - tokens : 0;
+    const size_t room = context > tokens ? context - tokens : 0;
 
     if (tokens == 0) return mf_fail(MF_USAGE, "a prompt has no token; the model needs one to begin with");
     if (room == 0)
         return mf_fail(MF_USAGE, "a prompt has %zu tokens, and the context %zu; try: a shorter prompt, or --context",
-                       tokens, mf_engine_context(job->engine));
+                       tokens, context);
     if (length && length <= tokens)
         return mf_fail(MF_USAGE, "--max-length %zu: a prompt has %zu tokens already", length, tokens);
     a->most = o->most ? (size_t)o->most : length ? length - tokens : USUAL;
@@ -99,7 +100,7 @@ static int find_most(const struct job *job, struct answer *a)
     if (a->most <= room) return MF_OK;
     if (o->most || length)
         return mf_fail(MF_USAGE, "a prompt of %zu tokens has room for %zu new ones in the context of %zu, not %zu",
-                       tokens, room, mf_engine_context(job->engine), a->most);
+                       tokens, room, context, a->most);
     a->most = room;
     return MF_OK;
 }
@@ -146,7 +147,6 @@ static int run_all(struct job *job)
     size_t next = 0;
     int left = 0;
 
-    for (size_t k = 0; k < job->answers; ++k) MF_TRY(find_most(job, job->answer[k]));
     do {
         while (next < job->answers) {
             const struct mf_request request = request_of(job, job->answer[next]);
@@ -292,16 +292,32 @@ static int write_logits(const struct job *job)
     return mf_reals_write(job->session->comm, job->o->logits, 2, shape, MF_AXES_UNSAID, job->logits);
 }
 
+/* With room for what the prompts need, and no more. */
+static int open_engine(struct job *job)
+{
+    const struct generation *o = job->o;
+    struct mf_engine_wish wish = {.requests = mf_min((size_t)o->requests, job->answers), .logits = o->logits != NULL};
+    struct mf_language model;
+
+    MF_TRY(mf_language_read(job->folder, &model));
+    for (size_t k = 0; k < job->answers; ++k) {
+        struct answer *a = job->answer[k];
+
+        MF_TRY(find_most(o, o->context ? (size_t)o->context : model.context, a));
+        wish.context = mf_max(wish.context, a->prompt.tokens.count + a->most);
+    }
+    return mf_engine_open(job->folder, &wish, job->session->queue, &job->engine);
+}
+
 static int work(struct job *job)
 {
     const struct generation *o = job->o;
-    const struct mf_engine_wish wish = {(size_t)o->requests, (size_t)o->context};
 
     if (o->logits) MF_TRY(mf_session_may_write(job->session, o->logits, ".npy"));
     MF_TRY(open_tokenizer(job));
     MF_TRY(mf_prompts_each(&o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
     if (job->answers == 0) return mf_fail(MF_INPUT, "'%.300s' has no prompt", o->from.prompts);
-    MF_TRY(mf_engine_open(job->folder, &wish, job->session->queue, &job->engine));
+    MF_TRY(open_engine(job));
     MF_TRY(mf_stops_read(job->folder, mf_engine_says(job->engine)->vocabulary, &job->stops));
     if (o->logits)
         job->logits = MF_MUST(

@@ -57,13 +57,13 @@ static int build(struct mf_engine *e)
 
     e->net = mf_net_new();
     for (size_t k = 0; k < PROMPTS; ++k)
-        MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "prompt", chunk_of(e, k), 1, &e->prompt[k]));
+        MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "prompt", chunk_of(e, k), 1, 0, &e->prompt[k]));
     if (e->sees)
         MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "seen", chunk_of(e, PROMPTS - 1), chunk_of(e, PROMPTS - 1),
-                                &e->seen));
+                                0, &e->seen));
     for (size_t rows = 1; e->steps == 0 || e->step[e->steps - 1].rows < requests; rows *= 2) {
         MF_ASSERT(e->steps < LISTS);
-        MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "step", mf_min(rows, requests), mf_min(rows, requests),
+        MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "step", mf_min(rows, requests), mf_min(rows, requests), 1,
                                 &e->step[e->steps]));
         ++e->steps;
     }

@@ -19,6 +19,7 @@ struct decoder {
     const struct mf_decoder_room *room;
     struct mf_build b;
     struct mf_decoder_list *to;
+    int steady;
 };
 
 /* -- parts -- */
@@ -27,10 +28,30 @@ static size_t key_width(const struct mf_language *m) { return m->key_heads * m->
 
 static size_t query_width(const struct mf_language *m) { return m->heads * m->head_width; }
 
+static int weight(struct decoder *d, const char *layer, const char *end, struct mf_shape shape)
+{
+    char name[40];
+
+    snprintf(name, sizeof name, "%s.%s", layer, end);
+    return mf_build_parameter(&d->b, name, shape, MF_START_NORMAL, 0.02);
+}
+
+/* Steps have few rows, of any number of requests. */
+static int times(struct decoder *d, const char *name, int x, int w, int bias)
+{
+    const int in[] = {x, w, bias};
+
+    return d->steady ? mf_build_steady_linear(&d->b, name, x, w, bias)
+                     : mf_build_node(&d->b, MF_OP_LINEAR, (struct mf_attr){0}, name, bias < 0 ? 2 : 3, in);
+}
+
 /* x w' or x w' + b. */
 static int product(struct decoder *d, const char *name, int x, size_t columns, int bias)
 {
-    return bias ? mf_build_linear(&d->b, name, x, columns) : mf_build_linear_bare(&d->b, name, x, columns);
+    const struct mf_shape shape = mf_build_shape(&d->b, x);
+    const int w = weight(d, name, "weight", (struct mf_shape){MF_F32, 2, {columns, mf_shape_last(&shape)}});
+
+    return times(d, name, x, w, bias ? weight(d, name, "bias", (struct mf_shape){MF_F32, 1, {columns}}) : -1);
 }
 
 static int is_rms(const struct mf_language *m) { return m->family != MF_GPT2 && m->family != MF_OPT; }
@@ -140,11 +161,9 @@ static int embedded(struct decoder *d)
 static int logits(struct decoder *d, int x)
 {
     const struct mf_language *m = d->m;
-    const int in[] = {x, mf_build_parameter(&d->b, m->tied ? "tokens.weight" : "head.weight",
-                                            (struct mf_shape){MF_F32, 2, {m->vocabulary, m->embedding}},
-                                            MF_START_NORMAL, 0.02)};
+    const struct mf_shape shape = {MF_F32, 2, {m->vocabulary, m->embedding}};
 
-    return mf_build_node(&d->b, MF_OP_LINEAR, (struct mf_attr){0}, "logits", 2, in);
+    return times(d, "logits", x, weight(d, m->tied ? "tokens" : "head", "weight", shape), -1);
 }
 
 static void inputs(struct decoder *d)
@@ -167,9 +186,9 @@ static void inputs(struct decoder *d)
 }
 
 int mf_decoder_build(const struct mf_language *m, const struct mf_decoder_room *room, struct mf_net *net,
-                     const char *name, size_t rows, size_t answers, struct mf_decoder_list *to)
+                     const char *name, size_t rows, size_t answers, int steady, struct mf_decoder_list *to)
 {
-    struct decoder d = {.m = m, .room = room, .b = {.list = mf_list_new(net, name)}, .to = to};
+    struct decoder d = {.m = m, .room = room, .b = {.list = mf_list_new(net, name)}, .to = to, .steady = steady};
     int x;
 
     *to = (struct mf_decoder_list){.list = d.b.list, .rows = rows, .answers = answers};

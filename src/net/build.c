@@ -220,18 +220,6 @@ int mf_build_pick(struct mf_build *build, const char *name, int logits, int wish
     return mf_build_node(build, MF_OP_PICK, (struct mf_attr){0}, name, 3, in);
 }
 
-int mf_build_linear_bare(struct mf_build *build, const char *name, int x, size_t columns)
-{
-    const struct mf_shape shape = mf_build_shape(build, x);
-    const size_t k = mf_shape_last(&shape);
-    char *weight = mf_format("%s.weight", name);
-    const int in[] = {x, mf_build_parameter(build, weight, (struct mf_shape){MF_F32, 2, {columns, k}}, MF_START_UNIFORM,
-                                            1 / sqrt((double)k))};
-
-    free(weight);
-    return mf_build_node(build, MF_OP_LINEAR, (struct mf_attr){0}, name, 2, in);
-}
-
 /* -- layers that ranks cut -- */
 
 /* A parameter of which this rank has a part. */

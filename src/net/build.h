@@ -84,9 +84,6 @@ int mf_build_steady_linear(struct mf_build *build, const char *name, int x, int 
 /** A token of each row of @p logits: MF_OP_PICK. */
 int mf_build_pick(struct mf_build *build, const char *name, int logits, int wishes, int numbers);
 
-/** The same without a bias. */
-int mf_build_linear_bare(struct mf_build *build, const char *name, int x, size_t columns);
-
 /** Ranks that have the weights of layers together, each a part of every layer. */
 struct mf_partners {
     int group; /* its number */

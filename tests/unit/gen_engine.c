@@ -64,6 +64,7 @@ static void expected_free(struct expected *e)
 struct heard {
     const struct expected *e;
     uint32_t token[NEW];
+    double likelihood[NEW];
     size_t made, seen;
     int likely;
     double error, square; /* of logits */
@@ -74,6 +75,7 @@ static int told(void *context, uint32_t token, double log_probability)
     struct heard *h = context;
 
     CHECK((h->likely ? log_probability <= 0 : isnan(log_probability)) && h->made < NEW);
+    h->likelihood[h->made] = log_probability;
     h->token[h->made++] = token;
     return 1;
 }
@@ -127,13 +129,18 @@ static void alone(struct mf_engine *engine, const struct expected *e)
                "logits differ by %g, and their square is %g", h.error, h.square);
 }
 
-/* Shorter prompts come before and between, and leave early. A fourth has no place. */
+/* Shorter prompts come before and between, and leave early. A fourth has no place. Bits are those of a request alone.
+ */
 static void among_others(struct mf_engine *engine, const struct expected *e)
 {
-    struct heard h[4] = {{.e = e}, {.e = e}, {.e = e}, {.e = e}};
-    const struct mf_request first = request_of(&h[0], 3, 5), second = request_of(&h[1], e->tokens, NEW),
-                            third = request_of(&h[2], 1, NEW), late = request_of(&h[3], e->tokens, NEW);
+    struct heard h[4] = {{.e = e}, {.e = e, .likely = 1}, {.e = e}, {.e = e, .likely = 1}}, lone = h[1];
+    const struct mf_request first = request_of(&h[0], 3, 5), third = request_of(&h[2], 1, NEW);
+    struct mf_request second = request_of(&h[1], e->tokens, NEW), late = request_of(&h[3], e->tokens, NEW),
+                      by_itself = request_of(&lone, e->tokens, NEW);
 
+    second.likely = late.likely = by_itself.likely = 1;
+    CHECK(mf_engine_add(engine, &by_itself) == 1);
+    steps(engine, 0);
     CHECK(mf_engine_add(engine, &first) == 1 && mf_engine_add(engine, &second) == 1);
     for (int k = 0; k < 4; ++k) CHECK(mf_engine_step(engine) > 0);
     CHECK(mf_engine_add(engine, &third) == 1 && mf_engine_add(engine, &late) == 0);
@@ -142,6 +149,8 @@ static void among_others(struct mf_engine *engine, const struct expected *e)
     steps(engine, 0);
     check_greedy("among others", &h[1]);
     check_greedy("late", &h[3]);
+    CHECK(memcmp(lone.likelihood, h[1].likelihood, sizeof lone.likelihood) == 0);
+    CHECK(memcmp(lone.likelihood, h[3].likelihood, sizeof lone.likelihood) == 0);
 }
 
 static void refuses(struct mf_engine *engine, const struct expected *e)

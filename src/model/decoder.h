@@ -37,8 +37,8 @@ struct mf_decoder_list {
     int picked;      /* [answers] i32, kept: tokens */
 };
 
-/** Appends a list of so many rows and answers to @p net. @p steady: a row has the same bits in all such lists, and
- * products are fast for few rows. Refuses with MF_USAGE. */
+/** Appends a list of so many rows and answers to @p net. Steady ones are fast for few rows, and a row has the same bits
+ * in all of them. Refuses with MF_USAGE. */
 int mf_decoder_build(const struct mf_language *model, const struct mf_decoder_room *room, struct mf_net *net,
                      const char *name, size_t rows, size_t answers, int steady, struct mf_decoder_list *list);
 

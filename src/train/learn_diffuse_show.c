@@ -13,6 +13,7 @@ static void facts(const struct mf_task *task, FILE *to)
         fprintf(to, "%s%s", k ? ", " : "  class:      ", d->class_name[k]);
     if (d->classes > SHOWN) fprintf(to, " and %zu more", d->classes - SHOWN);
     if (d->classes) fprintf(to, "\n");
+    if (d->start > 0) fprintf(to, "  generator:  one step, from noise of level %g\n", d->start);
     for (size_t c = 0; c < d->columns && d->rows > 0; ++c) {
         float least = d->value[c], most = least;
 

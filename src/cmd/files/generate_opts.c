@@ -41,7 +41,7 @@ const struct mf_opt mf_generate_rows[] = {
     ROW("condition", condition, MF_TEXTS, NULL,
         "NAME=VALUE ...: class or columns that all samples should have; others are drawn as in the train split"),
     ROW("guidance-scale", guidance, MF_REAL, "1",
-        "above 1 samples follow their conditions more and vary less; the network then looks twice, also without them"),
+        "above 1: away from what the network makes without conditions, for classes; it then looks twice at a sample"),
     ROW("layers", layers, MF_TEXTS, NULL,
         "layers of the network whose activations the set keeps, by the names of --layers list; none: no layer"),
     ROW("mask", mask, MF_TEXT, NULL,

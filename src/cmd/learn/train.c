@@ -218,8 +218,8 @@ static int name_problem(struct job *job)
 
     if (job->model && comm->rank == 0) rc = mf_hash_file(job->model, hash);
     mf_comm_bcast(comm, 0, hash, sizeof hash);
-    job->problem =
-        mf_format("%s%s--model: %s\n%s", text, more ? more : "", hash, job->o->new_head ? "--new-head: 1\n" : "");
+    job->problem = mf_format("%s%s%s: %s\n%s", text, more ? more : "", job->o->teacher ? "--teacher" : "--model", hash,
+                             job->o->new_head ? "--new-head: 1\n" : "");
     free(more);
     free(text);
     return mf_agree(comm, rc);

@@ -148,9 +148,11 @@ static void compare(struct mf_unet_made *u, struct mf_loop *loop, double *merit)
 {
     const size_t rows = mf_set_measures_rows(u->real);
     struct mf_set_row *row = MF_MUST(calloc(rows + 1, sizeof *row), "statistics");
+    double distance;
 
     mf_set_compare(u->real, u->made, row);
-    *merit = -mf_set_distance(rows, row);
+    distance = mf_set_distance(rows, row);
+    if (isfinite(distance)) *merit = -distance; /* one sample has no deviation */
     if (u->trainer->comm->rank == 0) tell(u, loop, rows, row);
     free(row);
 }
@@ -163,7 +165,7 @@ static int judged(void *context, struct mf_loop *loop, double *merit)
     const double start = mf_task_denoiser(t->opts.task)->start;
     const struct mf_sampling how = {start > 0 ? 1 : STEPS, t->opts.seed, start > 0 ? start : MF_NOISE_MOST};
 
-    if (!u->real && start > 0) *merit = (double)loop->epoch; /* the last one is the best */
+    if (start > 0) *merit = (double)loop->epoch; /* unless samples say more, the last one is the best */
     if (!u->real) return MF_OK;
     MF_TRY(mf_agree(t->comm, mf_set_measures_begin(t->queue, &u->shape, &u->made)));
     MF_TRY(mf_made_samples(&u->trainer->scorer, &how, (size_t)u->o->made, add_made, u));
@@ -207,15 +209,16 @@ static int begin_score(struct mf_unet_made *u, struct mf_loop *loop)
     return MF_OK;
 }
 
-static void say_conditions(const struct mf_denoise *d, int phases)
+static void say_conditions(const struct mf_denoise *d, const struct mf_dataset *set, int taught)
 {
+    const char *none = taught || set->reals == 0 ? "none"
+                       : set->phases ? "none; the volume fraction of samples is learnt best with one (--condition)"
+                                     : "none; the mean of samples is learnt best with one (--condition)";
     char text[200] = "";
 
     if (d->classes) mf_enumerate(text, sizeof text, "class");
     for (size_t c = 0; c < d->columns; ++c) mf_enumerate(text, sizeof text, "%s", d->column[c]);
-    mf_info("conditions: %s", *text    ? text
-                              : phases ? "none; the volume fraction of samples is learnt best with one (--condition)"
-                                       : "none; the mean of samples is learnt best with one (--condition)");
+    mf_info("conditions: %s", *text ? text : none);
 }
 
 static int begin(void *context, struct mf_loop *loop)
@@ -223,11 +226,14 @@ static int begin(void *context, struct mf_loop *loop)
     struct mf_unet_made *u = context;
 
     u->trainer = loop->trainer;
-    say_conditions(mf_task_denoiser(u->trainer->opts.task), u->trainer->set->phases);
+    say_conditions(mf_task_denoiser(u->trainer->opts.task), u->trainer->set, u->o->teacher != NULL);
     loop->grown = u;
     loop->judged = judged;
     MF_TRY(begin_score(u, loop));
     if (u->o->made == 0 || u->trainer->set->count[MF_VALIDATION] == 0) return MF_OK;
+    if (u->o->made == 1 || u->trainer->set->count[MF_VALIDATION] == 1)
+        mf_warn("one sample has no deviation, so what is made does not say which epoch is the best; try: more "
+                "--made-samples, or a larger validation split");
     find_shape(u);
     return measure_real(u);
 }

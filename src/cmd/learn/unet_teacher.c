@@ -82,11 +82,12 @@ static int check_set(const struct mf_model_card *card, const struct mf_dataset *
         return mf_fail(MF_INPUT,
                        "the model of '%s' makes samples in one step already; try: the model that was its teacher",
                        card->path);
-    if (card->phases != set->phases || d[3] != card->dims[3])
-        return mf_fail(MF_INPUT,
-                       "the teacher '%s' makes samples of %zu channels and %d phases, and '%s' has %zu and "
-                       "%d",
-                       card->path, card->dims[3], card->phases, set->path, d[3], set->phases);
+    if (card->phases != set->phases)
+        return mf_fail(MF_INPUT, "the teacher '%s' makes samples of %d phases, and those of '%s' have %d (0: images)",
+                       card->path, card->phases, set->path, set->phases);
+    if (d[3] != card->dims[3])
+        return mf_fail(MF_INPUT, "the teacher '%s' makes images of %zu channels, and those of '%s' have %zu",
+                       card->path, card->dims[3], set->path, d[3]);
     for (int a = 0; a < 3; ++a)
         if (d[a] != card->dims[a])
             return mf_fail(MF_INPUT,

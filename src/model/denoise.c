@@ -223,8 +223,47 @@ static uint8_t largest(int n, const float *x)
     return (uint8_t)best;
 }
 
-void mf_denoise_phases(int phases, size_t voxels, const float *x, uint8_t *to)
+static int falling(const void *a, const void *b)
 {
+    const float x = *(const float *)a, y = *(const float *)b;
+
+    return (x < y) - (x > y);
+}
+
+/* Voxels of phase 1: the sum of the grey values, 0 to 1. */
+static size_t volume_of(size_t voxels, const float *x)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < voxels; ++i) sum += (double)x[i] / (2 * MF_NOISE_DATA) + 0.5;
+    return sum <= 0 ? 0 : sum >= (double)voxels ? voxels : (size_t)lround(sum);
+}
+
+/* The first ones of equal values are phase 1. */
+static void cut_phases(size_t voxels, const float *x, uint8_t *to)
+{
+    const size_t volume = volume_of(voxels, x);
+    float *sorted = MF_MUST(malloc((voxels + 1) * sizeof *sorted), "a sample"), least;
+    size_t equal = volume;
+
+    memcpy(sorted, x, voxels * sizeof *sorted);
+    qsort(sorted, voxels, sizeof *sorted, falling);
+    least = volume > 0 ? sorted[volume - 1] : INFINITY;
+    while (equal > 0 && sorted[equal - 1] == least) --equal;
+    equal = volume - equal; /* so many of those that equal the least one */
+    for (size_t i = 0; i < voxels; ++i) {
+        to[i] = x[i] > least || (x[i] == least && equal > 0);
+        if (x[i] == least && equal > 0) --equal;
+    }
+    free(sorted);
+}
+
+void mf_denoise_phases(int phases, int soft, size_t voxels, const float *x, uint8_t *to)
+{
+    if (phases == 2 && soft) {
+        cut_phases(voxels, x, to);
+        return;
+    }
     for (size_t i = 0; i < voxels; ++i) to[i] = phases == 2 ? x[i] > 0 : largest(phases, x + i * (size_t)phases);
 }
 

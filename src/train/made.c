@@ -118,7 +118,7 @@ static const void *as_sample(const struct maker *k, const float *x)
     const size_t voxels = k->count / set->inputs;
 
     if (set->phases)
-        mf_denoise_phases(set->phases, voxels, x, k->x);
+        mf_denoise_phases(set->phases, k->denoise->start > 0, voxels, x, k->x);
     else
         mf_denoise_values(voxels, set->inputs, set->mean, set->deviation, x, k->x);
     return k->x;

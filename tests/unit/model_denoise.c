@@ -114,9 +114,15 @@ static void samples(void)
 
     mf_denoise_scale(2, 6, input, x);
     CHECK(x[0] == -0.5F && x[1] == 0.5F);
-    mf_denoise_phases(2, 6, x, phase);
+    mf_denoise_phases(2, 0, 6, x, phase);
     CHECK(memcmp(phase, (uint8_t[]){0, 1, 1, 0, 0, 1}, 6) == 0);
-    mf_denoise_phases(3, 2, x, phase);
+    mf_denoise_phases(2, 1, 6, (const float[]){-0.4F, 0.1F, -0.1F, -0.1F, 0.3F, -0.5F}, phase); /* 2.4 voxels */
+    CHECK(memcmp(phase, (uint8_t[]){0, 1, 0, 0, 1, 0}, 6) == 0);
+    mf_denoise_phases(2, 1, 6, (const float[]){0, 0, 0, 0, 0, 0.1F}, phase); /* 3.1 voxels, of which equal ones */
+    CHECK(memcmp(phase, (uint8_t[]){1, 1, 0, 0, 0, 1}, 6) == 0);
+    mf_denoise_phases(2, 1, 6, (const float[]){-9, -9, -9, -9, -9, 1}, phase);
+    CHECK(memcmp(phase, (uint8_t[]){0, 0, 0, 0, 0, 0}, 6) == 0);
+    mf_denoise_phases(3, 0, 2, x, phase);
     CHECK(phase[0] == 1 && phase[1] == 2);
     mf_denoise_scale(0, 6, input, x);
     mf_denoise_values(3, 2, mean, deviation, x, grey);

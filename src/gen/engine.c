@@ -128,7 +128,7 @@ static int open(struct mf_engine *e, const char *folder, const struct mf_engine_
         return mf_fail(MF_USAGE, "%zu requests of a context of %zu have more than %d positions; try: fewer --requests",
                        wish->requests, e->context, POSITIONS_MOST);
     e->room.requests = wish->requests;
-    e->room.pages_each = (e->context + MF_PAGE - 1) / MF_PAGE;
+    e->room.pages_each = (e->context + MF_KEPT_PAGE - 1) / MF_KEPT_PAGE;
     e->room.pages = e->room.requests * e->room.pages_each;
     MF_TRY(build(e));
     MF_TRY(load(e, file));
@@ -193,7 +193,8 @@ int mf_engine_add(struct mf_engine *e, const struct mf_request *r)
 
     if (rc != MF_OK) return -rc;
     while (k < e->room.requests && e->seat[k].taken) ++k;
-    if (k == e->room.requests || !mf_pages_take(&e->pages, k, (r->tokens + r->most + MF_PAGE - 1) / MF_PAGE)) return 0;
+    if (k == e->room.requests || !mf_pages_take(&e->pages, k, (r->tokens + r->most + MF_KEPT_PAGE - 1) / MF_KEPT_PAGE))
+        return 0;
     e->seat[k] = (struct seat){.taken = 1, .of = *r};
     ++e->active;
     return 1;
@@ -222,8 +223,8 @@ struct row {
 
 static int32_t place_of(const struct mf_engine *e, const struct row *r)
 {
-    return mf_pages_at(&e->pages, (size_t)(r->seat - e->seat), r->position / MF_PAGE) * MF_PAGE +
-           (int32_t)(r->position % MF_PAGE);
+    return mf_pages_at(&e->pages, (size_t)(r->seat - e->seat), r->position / MF_KEPT_PAGE) * MF_KEPT_PAGE +
+           (int32_t)(r->position % MF_KEPT_PAGE);
 }
 
 static void put_rows(struct mf_engine *e, const struct mf_decoder_list *l, const struct row *row)

@@ -76,7 +76,7 @@ static int turned(struct decoder *d, const char *name, int x, size_t heads)
 /* The cache of a layer, which all lists share. */
 static int cache(struct decoder *d, const char *what, size_t layer)
 {
-    const struct mf_shape shape = {.type = MF_F32, .n = 2, .d = {d->room->pages * MF_PAGE, key_width(d->m)}};
+    const struct mf_shape shape = {.type = MF_F32, .n = 2, .d = {d->room->pages * MF_KEPT_PAGE, key_width(d->m)}};
     char name[60];
     int v;
 

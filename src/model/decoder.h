@@ -1,6 +1,6 @@
 /* Lists of a language model that continues texts: GPT-2, OPT, Llama, Mistral. A row is a token of a request. Keys and
- * values of earlier tokens stand in caches, which are cut into pages of MF_PAGE positions. All lists of a net share
- * weights and caches. So a prompt may go through one list, and later tokens through another.
+ * values of earlier tokens stand in caches, which are cut into pages of MF_KEPT_PAGE positions. All lists of a net
+ * share weights and caches. So a prompt may go through one list, and later tokens through another.
  *
  * Names of weights are the same for all families. Tables are tokens and positions. A layer, layers.N, has the norms
  * first and second and the products qkv, out, in and inner. The last norm is last, the last product head. Between
@@ -9,10 +9,9 @@
 #ifndef MF_MODEL_DECODER_H
 #define MF_MODEL_DECODER_H
 
+#include "kernels/net/kept.h"
 #include "src/model/language.h"
 #include "src/net/build.h"
-
-enum { MF_PAGE = 16 /* positions of a page */ };
 
 /** Room of the caches. */
 struct mf_decoder_room {
@@ -26,7 +25,7 @@ struct mf_decoder_list {
     size_t rows, answers;
     int tokens;      /* [rows] i32; negative: the row is blank */
     int positions;   /* [rows] i32, from 0 */
-    int places;      /* [rows] i32: page MF_PAGE + position in it; negative: it is kept nowhere */
+    int places;      /* [rows] i32: page MF_KEPT_PAGE + position in it; negative: it is kept nowhere */
     int who;         /* [rows][2] i32: request and position; request negative: the row is blank */
     int frequencies; /* [head_width / 2] f32: angle of a position; -1: positions have a table */
     int pages;       /* [requests][pages_each] i32; negative: none */

@@ -8,11 +8,10 @@
 
 int mf_distil_open(struct mf_trainer *generator, struct mf_distil *d)
 {
-    const struct mf_train_opts *o = &generator->opts;
+    const struct mf_train_opts opts = mf_train_beside(&generator->opts);
 
     *d = (struct mf_distil){.generator = generator};
-    d->opts = mf_train_beside(o);
-    MF_TRY(mf_trainer_open(generator->comm, generator->arena, generator->queue, generator->set, &d->opts, &d->score));
+    MF_TRY(mf_trainer_open(generator->comm, generator->arena, generator->queue, generator->set, &opts, &d->score));
     mf_weights_copy(&generator->weights, MF_BORROWED_TEACHER, &generator->weights);
     mf_weights_copy(&generator->weights, MF_BORROWED_SCORE, &generator->weights);
     mf_weights_copy(&generator->weights, NULL, &d->score.weights);
@@ -32,7 +31,7 @@ static int check_finite(struct mf_distil *d, const struct mf_step *step)
 {
     if (step->skipped == 2) return MF_OK; /* the scale of the loss was too large */
     d->bad = step->skipped ? d->bad + 1 : 0;
-    if (d->bad < d->opts.skips) return MF_OK;
+    if (d->bad < d->score.opts.skips) return MF_OK;
     return mf_fail(MF_NUMERIC,
                    "%zu steps of the score network had numbers that are not finite; try: a smaller "
                    "--score-rate",

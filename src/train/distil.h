@@ -7,7 +7,6 @@
 
 struct mf_distil {
     struct mf_trainer *generator;
-    struct mf_train_opts opts;
     struct mf_trainer score;
     size_t bad;       /* its last steps whose gradients were not finite */
     double sum, rows; /* its losses since the last mf_distil_loss(), weighted by rows, and rows */

@@ -46,6 +46,7 @@ size_t mf_task_outputs(const struct mf_task *task)
     return outputs;
 }
 
+/* Files know kinds by their key: a generator and its teacher have one. */
 int mf_task_same(const struct mf_task *a, const struct mf_task *b)
 {
     const size_t outputs = mf_task_outputs(a);

@@ -12,6 +12,7 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "tests/device.h"
+#include "tests/scratch.h"
 
 enum { NEW = 20 };
 
@@ -228,20 +229,20 @@ static void overflows(const char *folder)
     const struct mf_request r = {.token = prompt, .tokens = 2, .most = 3, .told = told, .context = &h};
     struct device d = device_open(1, 1, 0);
     const struct mf_engine_wish wish = {.requests = 1, .context = 8};
-    char *path = mf_format("%s/gpt2", folder), spoilt[] = "/tmp/spoilt-XXXXXX";
+    char *path = mf_format("%s/gpt2", folder);
     struct mf_engine *engine = NULL;
+    struct mf_comm self;
 
-    CHECK(mkdtemp(spoilt));
-    copy(path, spoilt, "config.json", NULL);
-    copy(path, spoilt, "model.safetensors", spoil);
-    CHECK_SAYS(mf_engine_open(spoilt, &wish, d.q, &engine) == MF_OK, "%s", mf_err_text());
+    mf_comm_self(&self);
+    scratch_open(&self);
+    copy(path, scratch, "config.json", NULL);
+    copy(path, scratch, "model.safetensors", spoil);
+    CHECK_SAYS(mf_engine_open(scratch, &wish, d.q, &engine) == MF_OK, "%s", mf_err_text());
     CHECK(engine && mf_engine_add(engine, &r) == 1 && mf_engine_step(engine) == -MF_NUMERIC && h.made == 0);
     mf_err_clear();
     mf_engine_close(engine);
     device_close(&d);
-    free(path);
-    path = mf_format("rm -r %s", spoilt);
-    CHECK(system(path) == 0);
+    scratch_close(&self);
     free(path);
 }
 

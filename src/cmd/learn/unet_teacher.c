@@ -13,7 +13,7 @@
 
 enum { SCORE_STEPS_MOST = 1000 /* a run leaves between steps of the generator alone */ };
 
-/* A generator learns fast at first, and its gradients have any size. Yin et al. have betas 0 and 0.999, and clip 10. */
+/* They suited blobs of 16 x 16 and 32 x 32 pixels. */
 static const struct {
     const char *word, *value;
 } usual[] = {{"learning-rate", "0.0003"}, {"beta-1", "0"}, {"beta-2", "0.99"}, {"clip", "10"}, {"made-samples", "256"}};

@@ -7,13 +7,9 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/gen/lists.h"
 #include "src/gen/pages.h"
-#include "src/model/decoder.h"
 #include "src/model/decoder_files.h"
-#include "src/net/pass.h"
-
-enum { CHUNK = 256 /* rows of a prompt that go through together */, LISTS = 24, PROMPTS = 3 };
-enum { POSITIONS_MOST = 1 << 26 /* of all requests */ };
 
 /* A place of a request. */
 struct seat {
@@ -27,15 +23,9 @@ struct seat {
 struct mf_engine {
     struct mf_language model;
     struct mf_queue *queue;
-    struct mf_net *net;
+    struct mf_gen_lists lists;
     struct mf_walk *walk;
     struct mf_layout layout;
-    struct mf_decoder_room room;
-    struct mf_decoder_list prompt[PROMPTS]; /* chunks of 16, 64 and 256 rows */
-    struct mf_decoder_list seen;            /* all rows of a prompt are answered */
-    struct mf_decoder_list step[LISTS];     /* of 1, 2, 4, .. rows */
-    size_t steps;
-    int sees; /* that list is there */
     struct mf_pages pages;
     struct seat *seat; /* [room.requests] */
     size_t context, active;
@@ -45,35 +35,6 @@ struct mf_engine {
 };
 
 /* -- opening -- */
-
-static size_t chunk_of(const struct mf_engine *e, size_t k)
-{
-    return mf_min((size_t)CHUNK >> 2 * (PROMPTS - 1 - k), e->context);
-}
-
-static int build(struct mf_engine *e)
-{
-    const size_t requests = e->room.requests;
-
-    e->net = mf_net_new();
-    for (size_t k = 0; k < PROMPTS; ++k)
-        MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "prompt", chunk_of(e, k), 1, 0, &e->prompt[k]));
-    if (e->sees)
-        MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "seen", chunk_of(e, PROMPTS - 1), chunk_of(e, PROMPTS - 1),
-                                0, &e->seen));
-    for (size_t rows = 1; e->steps == 0 || e->step[e->steps - 1].rows < requests; rows *= 2) {
-        MF_ASSERT(e->steps < LISTS);
-        MF_TRY(mf_decoder_build(&e->model, &e->room, e->net, "step", mf_min(rows, requests), mf_min(rows, requests), 1,
-                                &e->step[e->steps]));
-        ++e->steps;
-    }
-    for (size_t k = 0; k < e->net->lists; ++k) {
-        mf_pass_fuse(e->net->list[k], MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
-        MF_TRY(mf_pass_plan(e->net->list[k], e->queue));
-    }
-    mf_pass_live(e->net);
-    return mf_walk_open(&e->walk, e->net, e->queue, MF_WALK_PLANNED, NULL);
-}
 
 /* Angles of a position. Sources: J. Su et al., "RoFormer", arXiv:2104.09864, 2021; llama3: H. Touvron et al., "The
  * Llama 3 herd of models", arXiv:2407.21783, 2024, in the form of transformers. */
@@ -99,38 +60,35 @@ static void find_frequencies(struct mf_engine *e)
 
 static int load(struct mf_engine *e, struct mf_safetensors *file)
 {
-    const struct mf_weights w = {e->net, e->walk, e->prompt[0].list, e->queue, &e->layout, NULL, 1};
+    const struct mf_weights w = {e->lists.net, e->walk, e->lists.prompt[0].list, e->queue, &e->layout, NULL, 1};
 
     return mf_decoder_load(&e->model, &w, file);
 }
 
 static int take_arrays(struct mf_engine *e)
 {
-    const size_t rows = mf_max(chunk_of(e, PROMPTS - 1), e->room.requests);
+    const struct mf_decoder_room *room = &e->lists.room;
 
     find_frequencies(e);
-    mf_pages_open(&e->pages, e->room.requests, e->room.pages_each, e->room.pages);
-    e->seat = MF_MUST(calloc(e->room.requests, sizeof *e->seat), "requests");
-    e->host = MF_MUST(calloc(2 * rows + 1, sizeof *e->host), "rows");
-    e->logits = mf_arena_take(e->queue->host,
-                              (e->sees ? rows : e->room.requests) * e->model.vocabulary * sizeof *e->logits, "logits");
+    mf_pages_open(&e->pages, room->requests, room->pages_each, room->pages);
+    e->seat = MF_MUST(calloc(room->requests, sizeof *e->seat), "requests");
+    e->host = MF_MUST(calloc(2 * e->lists.rows + 1, sizeof *e->host), "rows");
+    e->logits = mf_arena_take(e->queue->host, e->lists.answers * e->model.vocabulary * sizeof *e->logits, "logits");
     return e->logits ? MF_OK : MF_MEMORY;
 }
 
 static int open(struct mf_engine *e, const char *folder, const struct mf_engine_wish *wish, struct mf_safetensors *file)
 {
+    struct mf_gen_size size;
+
     MF_TRY(mf_decoder_settle(file, &e->model));
     e->context = wish->context ? wish->context : e->model.context;
     if (e->model.rope.kind == MF_ROPE_NONE && e->context > e->model.context)
         return mf_fail(MF_USAGE, "--context %zu: the model of '%.200s' has %zu positions", e->context, folder,
                        e->model.context);
-    if (e->context > POSITIONS_MOST / wish->requests)
-        return mf_fail(MF_USAGE, "%zu requests of a context of %zu have more than %d positions; try: fewer --requests",
-                       wish->requests, e->context, POSITIONS_MOST);
-    e->room.requests = wish->requests;
-    e->room.pages_each = (e->context + MF_KEPT_PAGE - 1) / MF_KEPT_PAGE;
-    e->room.pages = e->room.requests * e->room.pages_each;
-    MF_TRY(build(e));
+    size = (struct mf_gen_size){wish->requests, e->context, wish->logits};
+    MF_TRY(mf_gen_lists_make(&e->model, &size, e->queue, &e->lists));
+    MF_TRY(mf_walk_open(&e->walk, e->lists.net, e->queue, MF_WALK_PLANNED, NULL));
     MF_TRY(load(e, file));
     return take_arrays(e);
 }
@@ -143,7 +101,6 @@ int mf_engine_open(const char *folder, const struct mf_engine_wish *wish, struct
     int rc = mf_language_read(folder, &e->model);
 
     e->queue = queue;
-    e->sees = wish->logits;
     if (rc == MF_OK) rc = mf_safetensors_open(folder, &file);
     if (rc == MF_OK) rc = open(e, folder, wish, file);
     mf_safetensors_close(file);
@@ -156,8 +113,7 @@ void mf_engine_close(struct mf_engine *e)
 {
     if (!e) return;
     mf_walk_close(e->walk);
-    for (size_t k = 0; e->net && k < e->net->lists; ++k) mf_list_release(e->net->list[k], e->queue);
-    if (e->net) mf_net_free(e->net);
+    mf_gen_lists_free(&e->lists, e->queue);
     mf_pages_close(&e->pages);
     free(e->seat);
     free(e->frequency);
@@ -175,7 +131,7 @@ size_t mf_engine_context(const struct mf_engine *e) { return e->context; }
 static int check(const struct mf_engine *e, const struct mf_request *r)
 {
     if (r->tokens == 0) return mf_fail(MF_USAGE, "the prompt has no token");
-    MF_ASSERT(!r->seen || e->sees);
+    MF_ASSERT(!r->seen || e->lists.seen.rows);
     if (r->tokens + r->most > e->context)
         return mf_fail(MF_USAGE, "a prompt of %zu tokens and %zu new ones do not fit a context of %zu", r->tokens,
                        r->most, e->context);
@@ -192,8 +148,9 @@ int mf_engine_add(struct mf_engine *e, const struct mf_request *r)
     const int rc = check(e, r);
 
     if (rc != MF_OK) return -rc;
-    while (k < e->room.requests && e->seat[k].taken) ++k;
-    if (k == e->room.requests || !mf_pages_take(&e->pages, k, (r->tokens + r->most + MF_KEPT_PAGE - 1) / MF_KEPT_PAGE))
+    while (k < e->lists.room.requests && e->seat[k].taken) ++k;
+    if (k == e->lists.room.requests ||
+        !mf_pages_take(&e->pages, k, (r->tokens + r->most + MF_KEPT_PAGE - 1) / MF_KEPT_PAGE))
         return 0;
     e->seat[k] = (struct seat){.taken = 1, .of = *r};
     ++e->active;
@@ -243,7 +200,7 @@ static void put_rows(struct mf_engine *e, const struct mf_decoder_list *l, const
         to[2 * i + 1] = (int32_t)row[i].position;
     }
     put(e, l, l->who, to, 2 * n);
-    put(e, l, l->pages, e->pages.page, e->room.requests * e->room.pages_each);
+    put(e, l, l->pages, e->pages.page, e->lists.room.requests * e->lists.room.pages_each);
     if (l->frequencies >= 0) put(e, l, l->frequencies, e->frequency, e->model.head_width / 2);
 }
 
@@ -328,9 +285,9 @@ static const struct mf_decoder_list *prompt_list(const struct mf_engine *e, cons
 {
     size_t k = 0;
 
-    if (s->of.seen) return &e->seen;
-    while (k + 1 < PROMPTS && e->prompt[k].rows < s->of.tokens - s->done) ++k;
-    return &e->prompt[k];
+    if (s->of.seen) return &e->lists.seen;
+    while (k + 1 < MF_GEN_PROMPTS && e->lists.prompt[k].rows < s->of.tokens - s->done) ++k;
+    return &e->lists.prompt[k];
 }
 
 static int prompt(struct mf_engine *e, struct seat *s)
@@ -354,7 +311,7 @@ static int prompt(struct mf_engine *e, struct seat *s)
 
 static int step(struct mf_engine *e)
 {
-    const struct mf_decoder_list *l = e->step;
+    const struct mf_decoder_list *l = e->lists.step;
     struct row *row;
     int32_t *last;
     size_t n = 0;
@@ -363,7 +320,7 @@ static int step(struct mf_engine *e)
     while (l->rows < e->active) ++l;
     row = MF_MUST(calloc(l->rows, sizeof *row), "rows");
     last = MF_MUST(calloc(l->rows, sizeof *last), "rows");
-    for (size_t k = 0; k < e->room.requests; ++k)
+    for (size_t k = 0; k < e->lists.room.requests; ++k)
         if (e->seat[k].taken) row[n++] = (struct row){&e->seat[k], e->seat[k].token, e->seat[k].done++};
     for (size_t i = 0; i < l->rows; ++i) last[i] = i < n ? (int32_t)i : -1;
     walk(e, l, row, last);
@@ -379,7 +336,7 @@ int mf_engine_step(struct mf_engine *e)
     int rc;
 
     if (e->active == 0) return 0;
-    while (k < e->room.requests && !(e->seat[k].taken && e->seat[k].done < e->seat[k].of.tokens)) ++k;
-    rc = k < e->room.requests ? prompt(e, &e->seat[k]) : step(e);
+    while (k < e->lists.room.requests && !(e->seat[k].taken && e->seat[k].done < e->seat[k].of.tokens)) ++k;
+    rc = k < e->lists.room.requests ? prompt(e, &e->seat[k]) : step(e);
     return rc == MF_OK ? (int)e->active : -rc;
 }

@@ -1,0 +1,35 @@
+/* The lists of an engine over one net: chunks of a prompt, and steps of 1, 2, 4, .. requests. They share weights and
+ * caches. Their memory is exact before anything is taken: net->lasting + net->room. All functions are local. */
+#ifndef MF_GEN_LISTS_H
+#define MF_GEN_LISTS_H
+
+#include "src/model/decoder.h"
+
+struct mf_queue;
+
+enum { MF_GEN_CHUNK = 256 /* rows of a prompt that go through together, at most */ };
+enum { MF_GEN_PROMPTS = 3, MF_GEN_STEPS = 24, MF_GEN_POSITIONS = 1 << 26 /* of all requests, at most */ };
+
+/** For what the lists are. */
+struct mf_gen_size {
+    size_t requests, context; /* at a time; positions of one */
+    int logits;               /* those of all rows of a prompt are wanted (seen) */
+};
+
+struct mf_gen_lists {
+    struct mf_net *net;
+    struct mf_decoder_room room;
+    struct mf_decoder_list prompt[MF_GEN_PROMPTS]; /* chunks of 16, 64 and 256 rows */
+    struct mf_decoder_list seen;                   /* all rows of a prompt are answered; rows 0: there is none */
+    struct mf_decoder_list step[MF_GEN_STEPS];     /* of 1, 2, 4, .. rows */
+    size_t steps;
+    size_t rows, answers; /* of the largest list */
+};
+
+/** Builds and plans the lists for @p queue, which may be dry. Takes no memory for weights or caches. Refuses with
+ * MF_USAGE, MF_MEMORY, MF_DEVICE. mf_gen_lists_free() in any case. */
+int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size *size, struct mf_queue *queue,
+                      struct mf_gen_lists *lists);
+void mf_gen_lists_free(struct mf_gen_lists *lists, struct mf_queue *queue);
+
+#endif

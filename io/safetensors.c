@@ -311,8 +311,17 @@ static const char *extents(size_t ndim, const size_t *dims, char text[96])
     return text;
 }
 
+enum { REALS = 1 << MF_F32 | 1 << MF_F16 | 1 << MF_BF16, WHOLES = 1 << MF_I64 | 1 << MF_I32 | 1 << MF_U8 };
+
+static int check_type(const struct mf_safetensors *f, const struct mf_safetensors_place *p, int types)
+{
+    if (types >> p->entry.type & 1) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' in '%.300s' is not of type %s", p->entry.name, f->part[p->part].path,
+                   types & REALS ? "F32, F16 or BF16; save it with .float()" : "I64, I32 or U8");
+}
+
 /* An array of these extents and of one of these types (bits). */
-static int look_up(const struct mf_safetensors *f, const char *name, size_t ndim, const size_t *dims, unsigned types,
+static int look_up(const struct mf_safetensors *f, const char *name, size_t ndim, const size_t *dims, int types,
                    const struct mf_safetensors_place **to)
 {
     const struct mf_safetensors_place *p = find(f->place, f->count, name);
@@ -322,9 +331,7 @@ static int look_up(const struct mf_safetensors *f, const char *name, size_t ndim
     if (p->entry.ndim != ndim || (ndim && memcmp(p->entry.dims, dims, ndim * sizeof *dims) != 0))
         return mf_fail(MF_INPUT, "'%s' in '%.300s' has %s numbers, not %s", name, f->part[p->part].path,
                        extents(p->entry.ndim, p->entry.dims, has), extents(ndim, dims, want));
-    if (!(types >> p->entry.type & 1))
-        return mf_fail(MF_INPUT, "'%s' in '%.300s' is not of type %s", name, f->part[p->part].path,
-                       types >> MF_F32 & 1 ? "F32, F16 or BF16; save it with .float()" : "I64, I32 or U8");
+    MF_TRY(check_type(f, p, types));
     *to = p;
     return MF_OK;
 }
@@ -348,16 +355,39 @@ static float real_of(enum mf_type type, const char *from)
     return type == MF_F16 ? mf_f16_to(half) : mf_bf16_to(half);
 }
 
+/* Numbers of a place from @p first on. */
+static int read_reals(const struct mf_safetensors *f, const struct mf_safetensors_place *p, size_t first, size_t count,
+                      float *to)
+{
+    const size_t each = mf_type_bytes(p->entry.type);
+    const struct part *part = &f->part[p->part];
+    char *from =
+        (char *)to + count * (sizeof *to - each); /* narrow numbers stand at the end, and are widened in place */
+
+    MF_TRY(mf_read_at(part->from, part->path, from, count * each, part->first + p->begin + first * each));
+    if (p->entry.type == MF_F32) return MF_OK;
+    for (size_t i = 0; i < count; ++i) to[i] = real_of(p->entry.type, from + 2 * i);
+    return MF_OK;
+}
+
 int mf_safetensors_read(struct mf_safetensors *file, const char *name, size_t ndim, const size_t *dims, float *to)
 {
     const struct mf_safetensors_place *p;
-    const char *from;
-    size_t n;
 
-    MF_TRY(look_up(file, name, ndim, dims, 1U << MF_F32 | 1U << MF_F16 | 1U << MF_BF16, &p));
-    n = mf_safetensors_numbers(&p->entry);
-    MF_TRY(read_bytes(file, p, to, n * sizeof *to, &from));
-    for (size_t i = 0; i < n && p->entry.type != MF_F32; ++i) to[i] = real_of(p->entry.type, from + 2 * i);
+    MF_TRY(look_up(file, name, ndim, dims, REALS, &p));
+    return read_reals(file, p, 0, mf_safetensors_numbers(&p->entry), to);
+}
+
+int mf_safetensors_read_block(struct mf_safetensors *file, const struct mf_safetensors_entry *entry,
+                              struct mf_span rows, struct mf_span columns, float *to)
+{
+    const struct mf_safetensors_place *p = &file->place[entry - file->entry];
+    const size_t all = entry->ndim && entry->dims[0] ? mf_safetensors_numbers(entry) / entry->dims[0] : 1;
+
+    MF_TRY(check_type(file, p, REALS));
+    if (columns.count == all) return read_reals(file, p, rows.first * all, rows.count * all, to);
+    for (size_t r = 0; r < rows.count; ++r)
+        MF_TRY(read_reals(file, p, (rows.first + r) * all + columns.first, columns.count, to + r * columns.count));
     return MF_OK;
 }
 
@@ -377,7 +407,7 @@ int mf_safetensors_read_whole(struct mf_safetensors *file, const char *name, siz
     const char *from;
     size_t n, bytes;
 
-    MF_TRY(look_up(file, name, ndim, dims, 1U << MF_I64 | 1U << MF_I32 | 1U << MF_U8, &p));
+    MF_TRY(look_up(file, name, ndim, dims, WHOLES, &p));
     n = mf_safetensors_numbers(&p->entry);
     bytes = mf_type_bytes(p->entry.type);
     MF_TRY(read_bytes(file, p, to, n * sizeof *to, &from));

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "mpi/comm.h"
+#include "src/base/cut.h"
 #include "src/base/type.h"
 
 enum { MF_SAFETENSORS_DIMS = 8 };
@@ -58,7 +59,12 @@ const char *mf_safetensors_metadata(const struct mf_safetensors *file, const cha
  * finite. MF_INPUT. */
 int mf_safetensors_read(struct mf_safetensors *file, const char *name, size_t ndim, const size_t *dims, float *to);
 
-/** The same for whole numbers: types I64, I32, U8. */
+/** Reads a part of an array of these types into @p to [rows.count][columns.count], and no other byte of the file. Rows
+ * are along the first axis; all other axes are columns. The part lies within the array. MF_INPUT. */
+int mf_safetensors_read_block(struct mf_safetensors *file, const struct mf_safetensors_entry *entry,
+                              struct mf_span rows, struct mf_span columns, float *to);
+
+/** The same as mf_safetensors_read() for whole numbers: types I64, I32, U8. */
 int mf_safetensors_read_whole(struct mf_safetensors *file, const char *name, size_t ndim, const size_t *dims,
                               int64_t *to);
 

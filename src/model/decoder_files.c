@@ -7,52 +7,54 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 
-enum { STACKED = 3, NAMED = 10, NAME = 200 };
+enum { STACKED = 3, NAMED = 10, NAME = 200, PIECE = 1 << 20 /* numbers */ };
 
 /* Arrays of a part, one above the other. Behind their names stands ".weight" or ".bias". "%zu" is the layer. */
 struct part {
     const char *part, *array[STACKED];
     int turned; /* it is stored as [in][out] */
+    int blocks; /* the array itself is so many, one above the other; 0: one */
 };
 
-static const struct part gpt2[] = {{"tokens", {"wte"}, 0},
-                                   {"positions", {"wpe"}, 0},
-                                   {"first", {"h.%zu.ln_1"}, 0},
-                                   {"second", {"h.%zu.ln_2"}, 0},
-                                   {"qkv", {"h.%zu.attn.c_attn"}, 1},
-                                   {"out", {"h.%zu.attn.c_proj"}, 1},
-                                   {"in", {"h.%zu.mlp.c_fc"}, 1},
-                                   {"inner", {"h.%zu.mlp.c_proj"}, 1},
-                                   {"last", {"ln_f"}, 0},
-                                   {NULL, {NULL}, 0}};
+static const struct part gpt2[] = {{"tokens", {"wte"}, 0, 0},
+                                   {"positions", {"wpe"}, 0, 0},
+                                   {"first", {"h.%zu.ln_1"}, 0, 0},
+                                   {"second", {"h.%zu.ln_2"}, 0, 0},
+                                   {"qkv", {"h.%zu.attn.c_attn"}, 1, 3},
+                                   {"out", {"h.%zu.attn.c_proj"}, 1, 0},
+                                   {"in", {"h.%zu.mlp.c_fc"}, 1, 0},
+                                   {"inner", {"h.%zu.mlp.c_proj"}, 1, 0},
+                                   {"last", {"ln_f"}, 0, 0},
+                                   {NULL, {NULL}, 0, 0}};
 
 #define QKV "layers.%zu.self_attn.q_proj", "layers.%zu.self_attn.k_proj", "layers.%zu.self_attn.v_proj"
 
-static const struct part opt[] = {{"tokens", {"embed_tokens"}, 0},
-                                  {"positions", {"embed_positions"}, 0},
-                                  {"before", {"project_in"}, 0},
-                                  {"behind", {"project_out"}, 0},
-                                  {"first", {"layers.%zu.self_attn_layer_norm"}, 0},
-                                  {"second", {"layers.%zu.final_layer_norm"}, 0},
-                                  {"qkv", {QKV}, 0},
-                                  {"out", {"layers.%zu.self_attn.out_proj"}, 0},
-                                  {"in", {"layers.%zu.fc1"}, 0},
-                                  {"inner", {"layers.%zu.fc2"}, 0},
-                                  {"last", {"final_layer_norm"}, 0},
-                                  {NULL, {NULL}, 0}};
+static const struct part opt[] = {{"tokens", {"embed_tokens"}, 0, 0},
+                                  {"positions", {"embed_positions"}, 0, 0},
+                                  {"before", {"project_in"}, 0, 0},
+                                  {"behind", {"project_out"}, 0, 0},
+                                  {"first", {"layers.%zu.self_attn_layer_norm"}, 0, 0},
+                                  {"second", {"layers.%zu.final_layer_norm"}, 0, 0},
+                                  {"qkv", {QKV}, 0, 0},
+                                  {"out", {"layers.%zu.self_attn.out_proj"}, 0, 0},
+                                  {"in", {"layers.%zu.fc1"}, 0, 0},
+                                  {"inner", {"layers.%zu.fc2"}, 0, 0},
+                                  {"last", {"final_layer_norm"}, 0, 0},
+                                  {NULL, {NULL}, 0, 0}};
 
-static const struct part llama[] = {{"tokens", {"embed_tokens"}, 0},
-                                    {"first", {"layers.%zu.input_layernorm"}, 0},
-                                    {"second", {"layers.%zu.post_attention_layernorm"}, 0},
-                                    {"qkv", {QKV}, 0},
-                                    {"out", {"layers.%zu.self_attn.o_proj"}, 0},
-                                    {"in", {"layers.%zu.mlp.gate_proj", "layers.%zu.mlp.up_proj"}, 0},
-                                    {"inner", {"layers.%zu.mlp.down_proj"}, 0},
-                                    {"last", {"norm"}, 0},
-                                    {NULL, {NULL}, 0}};
+static const struct part llama[] = {{"tokens", {"embed_tokens"}, 0, 0},
+                                    {"first", {"layers.%zu.input_layernorm"}, 0, 0},
+                                    {"second", {"layers.%zu.post_attention_layernorm"}, 0, 0},
+                                    {"qkv", {QKV}, 0, 0},
+                                    {"out", {"layers.%zu.self_attn.o_proj"}, 0, 0},
+                                    {"in", {"layers.%zu.mlp.gate_proj", "layers.%zu.mlp.up_proj"}, 0, 0},
+                                    {"inner", {"layers.%zu.mlp.down_proj"}, 0, 0},
+                                    {"last", {"norm"}, 0, 0},
+                                    {NULL, {NULL}, 0, 0}};
 
 /* Prefixes with which files of a family begin their names. */
 static const struct family {
@@ -175,15 +177,39 @@ static const struct mf_safetensors_entry *find(struct loading *l, const char *na
     return entry;
 }
 
-/* Rows of an array that has @p columns numbers in each; 0: it has not. */
-static size_t rows_of(const struct mf_safetensors_entry *e, const struct mf_shape *shape, int turned)
+/* Extents of the whole of which this rank may have a part. */
+static struct mf_span whole_of(const struct mf_value *value)
 {
-    const size_t columns = shape->n == 2 ? shape->d[1] : 1;
+    const struct mf_shard *s = &value->weight->shard;
+    const size_t columns = value->shape.n == 2 ? value->shape.d[1] : 1;
 
-    if ((int)e->ndim != shape->n) return 0;
-    if (shape->n == 1) return e->dims[0];
-    return e->dims[!turned] == columns ? e->dims[turned] : 0;
+    return (struct mf_span){s->of && s->axis == 0 ? s->of : value->shape.d[0], s->of && s->axis == 1 ? s->of : columns};
 }
+
+/* Rows of an array that has so many columns; 0: it has not. */
+static size_t rows_of(const struct mf_safetensors_entry *e, const struct mf_value *value, int turned)
+{
+    if ((int)e->ndim != value->shape.n) return 0;
+    if (value->shape.n == 1) return e->dims[0];
+    return e->dims[!turned] == whole_of(value).count ? e->dims[turned] : 0;
+}
+
+/* The run of [0, n) that this rank has, where it has [first, first + count) of `of`. */
+static struct mf_span share_of(const struct mf_shard *shard, int axis, size_t n)
+{
+    if (!shard->of || shard->axis != axis) return (struct mf_span){0, n};
+    return (struct mf_span){n / shard->of * shard->first + n % shard->of * shard->first / shard->of,
+                            n / shard->of * shard->count + n % shard->of * shard->count / shard->of};
+}
+
+/* Rows of a weight, and the part of an array that they come from. */
+struct piece {
+    const struct mf_value *value;
+    const struct mf_safetensors_entry *array;
+    int turned;
+    struct mf_span rows, columns; /* of the array, as the weight has them */
+    size_t at;                    /* the first row in the weight */
+};
 
 /* @p from [columns][rows] -> @p to [rows][columns]. */
 static void turn(size_t rows, size_t columns, const float *from, float *to)
@@ -192,77 +218,126 @@ static void turn(size_t rows, size_t columns, const float *from, float *to)
         for (size_t c = 0; c < columns; ++c) to[r * columns + c] = from[c * rows + r];
 }
 
-static int read_array(struct loading *l, const struct mf_safetensors_entry *e, const struct mf_shape *shape, int turned,
-                      float *to)
+static int check_finite(const struct loading *l, const char *array, size_t n, const float *x)
 {
-    const size_t columns = shape->n == 2 ? shape->d[1] : 1;
-    const size_t rows = rows_of(e, shape, turned), n = rows * columns;
-    float *other = turned && shape->n == 2 ? MF_MUST(malloc((n + 1) * sizeof *other), "weights on their way") : NULL;
-    int rc = mf_safetensors_read(l->file, e->name, e->ndim, e->dims, other ? other : to);
-
-    if (rc == MF_OK && other) turn(rows, columns, other, to);
-    free(other);
-    for (size_t i = 0; rc == MF_OK && i < n; ++i)
-        if (!isfinite(to[i]))
-            rc = mf_fail(MF_NUMERIC, "'%s' says nothing: its array '%s' holds %s", mf_safetensors_path(l->file),
-                         e->name, isnan(to[i]) ? "NaN" : "an infinity");
-    return rc;
-}
-
-/* Fills @p to [shape], or notes what is wrong. */
-static int read_part(struct loading *l, const struct mf_value *value, float *to)
-{
-    const struct mf_shape *shape = &value->shape;
-    const size_t columns = shape->n == 2 ? shape->d[1] : 1;
-    size_t layer, first = 0;
-    const char *end;
-    const struct part *p = find_part(l->m, value->name, &layer, &end);
-
-    MF_ASSERT(p);
-    for (int k = 0; k < STACKED && p->array[k]; ++k) {
-        char name[NAME];
-        const struct mf_safetensors_entry *e;
-        size_t rows;
-
-        array_name(l, p->array[k], layer, end, name);
-        e = find(l, name);
-        rows = e ? rows_of(e, shape, p->turned) : 0;
-        if (!e) {
-            fault(l, "; '%.120s' is missing", name);
-            return MF_OK;
-        }
-        if (rows == 0 || first + rows > shape->d[0]) {
-            fault(l, "; '%.120s' has other extents", name);
-            return MF_OK;
-        }
-        MF_TRY(read_array(l, e, shape, p->turned, to + first * columns));
-        first += rows;
-    }
-    if (first != shape->d[0]) fault(l, "; '%.60s' has %zu rows, not %zu", value->name, first, shape->d[0]);
+    for (size_t i = 0; i < n; ++i)
+        if (!isfinite(x[i]))
+            return mf_fail(MF_NUMERIC, "'%s' says nothing: its array '%s' holds %s", mf_safetensors_path(l->file),
+                           array, isnan(x[i]) ? "NaN" : "an infinity");
     return MF_OK;
 }
 
-static int read_weight(struct loading *l, size_t v)
+/* Rows of a weight from memory of the host. */
+static void put_rows(const struct loading *l, const struct mf_value *value, size_t first, size_t rows,
+                     const float *from)
 {
-    const struct mf_value *value = &l->w->net->value[v];
-    float *numbers = MF_MUST(malloc((mf_shape_count(&value->shape) + 1) * sizeof *numbers), "weights on their way");
+    const struct mf_weights *w = l->w;
+    const size_t row = mf_shape_bytes(&value->shape) / value->shape.d[0];
+    char *to = mf_walk_at(w->walk, w->list, (int)(value - w->net->value));
+
+    mf_place_put(w->queue, value->place, to + first * row, from, rows * row);
+}
+
+/* A few rows. @p read, @p turned [rows * columns] are memory for them. */
+static int read_rows(struct loading *l, const struct piece *p, struct mf_span rows, float *read, float *turned)
+{
+    const size_t n = rows.count * p->columns.count;
+
+    MF_TRY(mf_safetensors_read_block(l->file, p->array, p->turned ? p->columns : rows, p->turned ? rows : p->columns,
+                                     read));
+    MF_TRY(check_finite(l, p->array->name, n, read));
+    if (p->turned) turn(rows.count, p->columns.count, read, turned);
+    put_rows(l, p->value, p->at + rows.first - p->rows.first, rows.count, p->turned ? turned : read);
+    return MF_OK;
+}
+
+/* By pieces: no more than this beside the weight itself is in memory. */
+static int read_piece(struct loading *l, const struct piece *p)
+{
+    const size_t columns = mf_max(p->columns.count, 1), most = mf_max(PIECE / columns, 1);
+    float *read = MF_MUST(malloc(2 * most * columns * sizeof *read), "weights on their way");
     int rc = MF_OK;
 
-    if (strcmp(value->name, "head.weight") == 0) {
-        const struct mf_safetensors_entry *e = find(l, head);
-
-        if (!e)
-            fault(l, "; '%s' is missing", head);
-        else if (rows_of(e, &value->shape, 0) != value->shape.d[0])
-            fault(l, "; '%s' has other extents", head);
-        else
-            rc = read_array(l, e, &value->shape, 0, numbers);
-    } else {
-        rc = read_part(l, value, numbers);
-    }
-    if (rc == MF_OK && l->faults == 0) mf_weights_put(l->w, (int)v, MF_STATE_WEIGHT, numbers);
-    free(numbers);
+    for (size_t r = 0; rc == MF_OK && r < p->rows.count; r += most)
+        rc = read_rows(l, p, (struct mf_span){p->rows.first + r, mf_min(most, p->rows.count - r)}, read,
+                       read + most * columns);
+    free(read);
     return rc;
+}
+
+/* The rows of an array that this rank has. Returns how many: *at is the first in the weight. */
+static int read_array(struct loading *l, const struct mf_value *value, const struct mf_safetensors_entry *e, int turned,
+                      int blocks, size_t *at)
+{
+    const size_t rows = rows_of(e, value, turned) / (size_t)blocks;
+    struct piece p = {value, e, turned && value->shape.n == 2, {0, 0}, {0, 0}, 0};
+
+    p.columns = share_of(&value->weight->shard, 1, whole_of(value).count);
+    for (int k = 0; k < blocks; ++k) {
+        p.rows = share_of(&value->weight->shard, 0, rows);
+        p.rows.first += (size_t)k * rows;
+        p.at = *at;
+        *at += p.rows.count;
+        MF_TRY(read_piece(l, &p));
+    }
+    return MF_OK;
+}
+
+/* The array of this name; NULL: a fault is noted. */
+static const struct mf_safetensors_entry *wanted(struct loading *l, const struct mf_value *value, const char *name,
+                                                 int turned)
+{
+    const struct mf_safetensors_entry *e = find(l, name);
+    const size_t rows = e ? rows_of(e, value, turned) : 0;
+
+    if (!e) fault(l, "; '%.120s' is missing", name);
+    if (e && (rows == 0 || rows > whole_of(value).first)) fault(l, "; '%.120s' has other extents", name);
+    return e && rows > 0 && rows <= whole_of(value).first ? e : NULL;
+}
+
+/* Arrays of a weight, by their names. */
+struct arrays {
+    const struct mf_safetensors_entry *array[STACKED];
+    int turned, blocks;
+};
+
+static void find_arrays(struct loading *l, const struct mf_value *value, struct arrays *to)
+{
+    size_t layer, rows = 0;
+    const char *end;
+    const struct part *p;
+
+    *to = (struct arrays){.blocks = 1};
+    if (strcmp(value->name, "head.weight") == 0) {
+        to->array[0] = wanted(l, value, head, 0);
+        rows = to->array[0] ? to->array[0]->dims[0] : 0;
+        if (to->array[0] && rows != whole_of(value).first) fault(l, "; '%s' has other extents", head);
+        return;
+    }
+    p = find_part(l->m, value->name, &layer, &end);
+    MF_ASSERT(p);
+    to->turned = p->turned;
+    if (p->blocks) to->blocks = p->blocks;
+    for (int k = 0; k < STACKED && p->array[k]; ++k) {
+        char name[NAME];
+
+        array_name(l, p->array[k], layer, end, name);
+        to->array[k] = wanted(l, value, name, p->turned);
+        if (!to->array[k]) return;
+        rows += rows_of(to->array[k], value, p->turned);
+    }
+    if (rows != whole_of(value).first)
+        fault(l, "; '%.60s' has %zu rows, not %zu", value->name, rows, whole_of(value).first);
+}
+
+static int read_weight(struct loading *l, const struct mf_value *value)
+{
+    struct arrays a;
+    size_t at = 0;
+
+    find_arrays(l, value, &a);
+    for (int k = 0; k < STACKED && a.array[k]; ++k) MF_TRY(read_array(l, value, a.array[k], a.turned, a.blocks, &at));
+    return MF_OK;
 }
 
 /* -- all -- */
@@ -288,13 +363,23 @@ static void find_unknown(struct loading *l)
         if (!l->used[k] && !is_buffer(e[k].name)) fault(l, "; the model has no '%.120s'", e[k].name);
 }
 
-static int load_all(struct loading *l)
+/* All arrays are looked at before one is read, also those of other ranks. */
+static void check_all(struct loading *l)
+{
+    const struct mf_net *net = l->w->net;
+    struct arrays a;
+
+    for (size_t v = 0; v < net->values; ++v)
+        if (mf_value_is_weight(&net->value[v])) find_arrays(l, &net->value[v], &a);
+    find_unknown(l);
+}
+
+static int read_all(struct loading *l)
 {
     const struct mf_net *net = l->w->net;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (mf_value_is_weight(&net->value[v])) MF_TRY(read_weight(l, v));
-    find_unknown(l);
+        if (mf_value_is_weight(&net->value[v]) && net->value[v].lasting) MF_TRY(read_weight(l, &net->value[v]));
     return MF_OK;
 }
 
@@ -303,16 +388,18 @@ int mf_decoder_load(const struct mf_language *m, const struct mf_weights *w, str
     struct loading l = {.m = m, .w = w, .file = file, .prefix = prefix_of(file, m)};
     size_t count, size;
     char *text = NULL;
-    int rc;
+    int rc = MF_OK;
 
     mf_safetensors_list(file, &count);
     l.used = MF_MUST(calloc(count + 1, 1), "marks of arrays");
     l.text = MF_MUST(open_memstream(&text, &size), "a sentence");
-    rc = load_all(&l);
+    check_all(&l);
     MF_ASSERT(fclose(l.text) == 0);
-    if (rc == MF_OK && l.faults > 0)
+    if (l.faults > 0)
         rc = mf_fail(MF_INPUT, "the arrays of '%s' are not those that config.json describes: %zu differ%s",
                      mf_safetensors_path(file), l.faults, text);
+    else
+        rc = read_all(&l);
     free(text);
     free(l.used);
     return rc;

@@ -11,8 +11,9 @@
  * without the table of tokens, and types that do not run here. */
 int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *model);
 
-/** Reads all weights of a net (decoder.h). Refuses with MF_INPUT arrays that are missing, have other extents, or are
- * unknown, naming up to ten. MF_NUMERIC: the first array that is not finite. */
+/** Reads the weights of a net (decoder.h) that last in its walk, by pieces. Where ranks share a weight (mf_shard), no
+ * other part of its arrays is read. Refuses with MF_INPUT arrays that are missing, have other extents, or are unknown,
+ * naming up to ten; the arrays of all ranks are looked at. MF_NUMERIC: the first array that is not finite. */
 int mf_decoder_load(const struct mf_language *model, const struct mf_weights *weights, struct mf_safetensors *file);
 
 #endif

@@ -101,14 +101,20 @@ static void check_layout(const char *path)
 
 static void check_values(struct mf_safetensors *file)
 {
-    float b[6], half[6], brain[6], a;
+    float b[6], half[6], brain[6], part[2], a;
     int64_t steps[2];
 
     CHECK(mf_safetensors_read(file, "b", 2, (size_t[]){2, 3}, b) == MF_OK && memcmp(b, values, sizeof b) == 0);
+    CHECK(mf_safetensors_read_block(file, mf_safetensors_find(file, "b"), (struct mf_span){1, 1},
+                                    (struct mf_span){1, 2}, part) == MF_OK &&
+          part[0] == values[4] && part[1] == values[5]);
     CHECK(mf_safetensors_read(file, "a", 0, NULL, &a) == MF_OK && a == values[3]);
     CHECK(mf_safetensors_read(file, "none", 2, (size_t[]){0, 3}, b) == MF_OK);
     CHECK(mf_safetensors_read(file, "z.half", 1, (size_t[]){6}, half) == MF_OK);
     CHECK(mf_safetensors_read(file, "brain", 3, (size_t[]){1, 2, 3}, brain) == MF_OK);
+    CHECK(mf_safetensors_read_block(file, mf_safetensors_find(file, "brain"), (struct mf_span){0, 1},
+                                    (struct mf_span){3, 2}, part) == MF_OK &&
+          part[0] == brain[3] && part[1] == brain[4]);
     for (int i = 0; i < 6; ++i) CHECK(half[i] == mf_f16_to(mf_f16_of(values[i])));
     for (int i = 0; i < 6; ++i) CHECK(brain[i] == mf_bf16_to(mf_bf16_of(values[i])));
     CHECK(mf_safetensors_read_whole(file, "steps", 1, (size_t[]){2}, steps) == MF_OK);
@@ -120,12 +126,14 @@ static void check_values(struct mf_safetensors *file)
 static void refuses_requests(struct mf_safetensors *file)
 {
     int64_t steps[2];
-    float b[6];
+    float b[6], part[1];
 
     CHECK(mf_safetensors_read(file, "c", 1, (size_t[]){1}, b) == MF_INPUT);
     CHECK(mf_safetensors_read(file, "b", 2, (size_t[]){3, 2}, b) == MF_INPUT);
     CHECK(strstr(mf_err_text(), "has 2 x 3 numbers, not 3 x 2"));
     CHECK(mf_safetensors_read(file, "steps", 1, (size_t[]){2}, b) == MF_INPUT && strstr(mf_err_text(), "BF16"));
+    CHECK(mf_safetensors_read_block(file, mf_safetensors_find(file, "steps"), (struct mf_span){0, 1},
+                                    (struct mf_span){0, 1}, part) == MF_INPUT);
     CHECK(mf_safetensors_read_whole(file, "a", 0, NULL, steps) == MF_INPUT && strstr(mf_err_text(), "I64"));
 }
 

@@ -14,7 +14,7 @@ function rank(path) {
     if (path ~ /^src\/(desc|optim|plan|synth|text)\//) return 6
     if (path ~ /^src\/net\//) return 7
     if (path ~ /^src\/model\//) return 8
-    if (path ~ /^src\/(run|map|show)\//) return 9
+    if (path ~ /^src\/(place|run|show)\//) return 9
     if (path ~ /^src\/(recon|train|gen|serve|bench)\//) return 10
     if (path ~ /^src\/moe\//) return 11
     if (path ~ /^src\/cmd\/[^\/]*$/) return 12

@@ -225,6 +225,22 @@ static void place_all(struct mf_list *list, const struct life *all)
         if (all[v].first >= 0 && all[v].home != (int)v) list->at[v] = list->at[all[v].home];
 }
 
+void mf_list_alive(const struct mf_list *list, size_t *bytes)
+{
+    const struct mf_net *net = list->net;
+    struct life *life = lives_of(list);
+
+    take_over_all(list, life);
+    memset(bytes, 0, list->nodes * sizeof *bytes);
+    for (size_t v = 0; v < net->values; ++v) {
+        const struct life *l = &life[v];
+
+        if (l->first < 0 || l->home != (int)v || net->value[v].lasting) continue;
+        for (ptrdiff_t i = l->first; i <= l->last && i < (ptrdiff_t)list->nodes; ++i) bytes[i] += l->bytes;
+    }
+    free(life);
+}
+
 /* Parameters and what belongs to the optimiser last; and what a list reads that it has not written; and what the caller
  * touches, if two lists have it. */
 static int lasts(const struct mf_net *net, size_t v, struct life *const *life)

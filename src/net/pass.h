@@ -138,4 +138,8 @@ void mf_list_release(struct mf_list *list, struct mf_queue *queue);
 /** Places all values of all lists: net->lasting and net->room are the exact bytes of a run. */
 void mf_pass_live(struct mf_net *net);
 
+/** The bytes that live while each node works, to @p bytes [nodes], behind mf_pass_live(). Lasting memory is left out.
+ */
+void mf_list_alive(const struct mf_list *list, size_t *bytes);
+
 #endif

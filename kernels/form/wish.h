@@ -10,6 +10,8 @@
 /** Each row has its wishes. */
 struct mf_wish {
     float temperature, part; /* 0: the largest logit; top-p, 1 or more: all */
+    float penalty;           /* of tokens that came before; 1, or not above 0: none */
+    int32_t request, before; /* so many came before */
     int32_t most;            /* top-k, 0 or less: all */
     uint32_t word;           /* a random one of the seed and the position */
 };
@@ -23,7 +25,10 @@ MF_HD struct mf_wish mf_wish_of(const float *real, const int32_t *number)
     mf_philox_at((uint32_t)number[1], MF_STREAM_PICK, (uint32_t)number[2], four);
     wish.temperature = real[0];
     wish.part = real[1];
+    wish.penalty = real[2];
     wish.most = number[0];
+    wish.before = number[2];
+    wish.request = number[3];
     wish.word = four[0];
     return wish;
 }
@@ -33,6 +38,14 @@ MF_HD int mf_wish_is_plain(const struct mf_wish *wish, float top)
 {
     return !(wish->temperature > 0) || top == INFINITY || top == -INFINITY;
 }
+
+MF_HD int mf_wish_repels(const struct mf_wish *wish)
+{
+    return wish->penalty > 0 && (wish->penalty < 1 || wish->penalty > 1);
+}
+
+/** The logit of a token that came before. */
+MF_HD float mf_wish_again(const struct mf_wish *wish, float x) { return x < 0 ? x * wish->penalty : x / wish->penalty; }
 
 /** A number for each logit, in the order of the logits. Not a number is the least. */
 MF_HD uint32_t mf_pick_key(float x)

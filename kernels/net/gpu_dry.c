@@ -26,6 +26,7 @@ PLANS(attention, mf_gpu_attention_work(call, back))
 PLANS(grouped_linear, mf_gpu_grouped_work(call, back))
 PLANS(route_load, mf_gpu_route_load_work(call))
 PLANS(permute, mf_gpu_permute_work(call, back))
+PLANS(pick, mf_gpu_pick_work(call))
 
 static const struct mf_op_calls no_work = {NULL, NULL, NULL, NULL};
 
@@ -40,4 +41,5 @@ void mf_dry_gpu_net(struct mf_op_table *table)
     table->calls[MF_OP_GROUPED_LINEAR] = &grouped_linear;
     table->calls[MF_OP_ROUTE_LOAD] = &route_load;
     table->calls[MF_OP_PERMUTE] = &permute;
+    table->calls[MF_OP_PICK] = &pick;
 }

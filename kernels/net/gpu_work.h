@@ -135,4 +135,10 @@ static inline size_t mf_gpu_permute_work(const struct mf_call *call, int back)
     return back ? 0 : mf_gpu_slots_bytes(&call->in[1].shape, call->attr->experts);
 }
 
+/** pick: logits with the penalty. */
+static inline size_t mf_gpu_pick_work(const struct mf_call *call)
+{
+    return call->in[3].shape.n ? mf_shape_bytes(&call->in[0].shape) : 0;
+}
+
 #endif

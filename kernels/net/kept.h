@@ -1,4 +1,4 @@
-/* A row of attention_kept sees a part of a cache. Back ends share this. See text.c. */
+/* A row of attention_kept sees a part of a cache, and pick the tokens in one. Back ends share this. See text.c. */
 #ifndef MF_KERNELS_NET_KEPT_H
 #define MF_KERNELS_NET_KEPT_H
 
@@ -56,6 +56,40 @@ MF_HD int64_t mf_kept_slot(const struct mf_kept *k, int32_t request, size_t i)
     const int64_t page = k->page[(size_t)request * k->pages + i];
 
     return page < 0 || (uint64_t)(page + 1) * MF_KEPT_PAGE > k->slots ? -1 : page * MF_KEPT_PAGE;
+}
+
+/** The tokens of requests, in pages. */
+struct mf_past {
+    size_t slots, requests, pages; /* pages of a request */
+    int32_t vocabulary;
+    const int32_t *token; /* [slots]; NULL: they are not known */
+    const int32_t *page;  /* [requests][pages] */
+};
+
+/** The past that a call of pick may know. */
+static inline struct mf_past mf_past_of(const struct mf_call *call)
+{
+    const struct mf_tensor *in = call->in;
+
+    return (struct mf_past){.slots = in[3].shape.d[0],
+                            .requests = in[4].shape.d[0],
+                            .pages = in[4].shape.d[1],
+                            .vocabulary = (int32_t)in[0].shape.d[1],
+                            .token = (const int32_t *)in[3].at,
+                            .page = (const int32_t *)in[4].at};
+}
+
+/** The token of a request at a position, or -1: it is not there. */
+MF_HD int32_t mf_past_token(const struct mf_past *p, int32_t request, size_t position)
+{
+    const size_t i = position / MF_KEPT_PAGE;
+    int32_t page, token;
+
+    if (request < 0 || (size_t)request >= p->requests || i >= p->pages) return -1;
+    page = p->page[(size_t)request * p->pages + i];
+    if (page < 0 || ((size_t)page + 1) * MF_KEPT_PAGE > p->slots) return -1;
+    token = p->token[(size_t)page * MF_KEPT_PAGE + position % MF_KEPT_PAGE];
+    return token < p->vocabulary ? token : -1;
 }
 
 #endif

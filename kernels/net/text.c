@@ -4,7 +4,8 @@
  * outside [0, n) gives a row of zeros. The gradient of the table sums rows in their order.
  *
  * keep: cache[place[r]] = x[r]. The shapes are x [rows][width], cache [slots][width] and places [rows] i32. The cache
- * has the type of x. Places differ. A row whose place is outside [0, slots) is blank. The cache keeps its other rows.
+ * has the type of x, which may be i32. Places differ. A row whose place is outside [0, slots) is blank. The cache keeps
+ * its other rows.
  *
  * attention_kept: y = softmax(q k' / sqrt(d)) v, for rows of several requests, over what `keep` stored. Rows q and y
  * are [rows][attr.heads d]. Caches of keys and of values are [slots][attr.kv_heads d]. Pages are i32 [requests][pages
@@ -15,11 +16,14 @@
  * management for large language model serving with PagedAttention", SOSP 2023. The softmax goes from page to page.)
  *
  * pick: a token of each row of logits. Logits are f32 [rows][vocabulary], tokens i32 [rows]. Wishes are f32 [rows][4]:
- * temperature, top-p, two unused. Numbers are i32 [rows][4]: top-k, seed, position, one unused. Temperature 0 takes the
- * first of the largest logits. Else a random number chooses by the softmax of logits / temperature. Top-k leaves the
- * largest logits, and those that equal the last of them; 0 leaves all. Then top-p leaves the most likely tokens, each
- * of which has less than top-p before it; 1 leaves all. This is the order of transformers. Philox of seed and position
- * makes the random number. So a row has the same token in any call. Not a number is the least logit.
+ * temperature, top-p, repetition penalty, one unused. Numbers are i32 [rows][4]: top-k, seed, position, request. Two
+ * more inputs may tell the tokens before the position. They are what keep stored of them, i32 [slots][1], and the pages
+ * of attention_kept. The penalty divides logits of these tokens that are above 0, and multiplies others. 1 or 0 leaves
+ * them (Keskar et al., "CTRL", 2019, in the form of transformers). Then temperature 0 takes the first of the largest
+ * logits. Else a random number chooses by the softmax of logits / temperature. Top-k leaves the largest logits, and
+ * those that equal the last of them; 0 leaves all. Then top-p leaves the most likely tokens, each of which has less
+ * than top-p before it; 1 leaves all. This is the order of transformers. Philox of seed and position makes the random
+ * number. So a row has the same token in any call. Not a number is the least logit.
  *
  * steady_linear: y = act(x w' + b), forward alone. The shapes are x [..][k], w [m][k], b [m] f32 or none, y [..][m].
  * The weights may have another type than x and y. A row has the same bits whatever other rows the call has, and on any
@@ -127,11 +131,13 @@ static int pick_shape(const struct mf_attr *attr, const struct mf_shape in[], st
     if (in[1].type != MF_F32 || mf_shape_count(&in[1]) != 4 * in[0].d[0])
         return mf_fail(MF_USAGE, "it has %zu rows and %zu wishes, not 4 for each", in[0].d[0], mf_shape_count(&in[1]));
     MF_TRY(check_numbers(&in[2], in[0].d[0], 4));
+    if (in[3].n && (in[3].n != 2 || in[4].n != 2)) return mf_fail(MF_USAGE, "its tokens or their pages are no table");
+    for (int j = 3; in[3].n && j < MF_INS; ++j) MF_TRY(check_numbers(&in[j], in[j].d[0], j == 3 ? 1 : in[j].d[1]));
     out[0] = (struct mf_shape){MF_I32, 1, {in[0].d[0]}};
     return MF_OK;
 }
 
-const struct mf_op mf_op_pick = {.name = "pick", .shape = pick_shape, .f32 = 3, .constant = 7};
+const struct mf_op mf_op_pick = {.name = "pick", .shape = pick_shape, .f32 = 3, .constant = 31};
 
 /* -- steady_linear -- */
 

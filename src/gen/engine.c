@@ -216,9 +216,11 @@ static void put_choices(struct mf_engine *e, const struct mf_decoder_list *l, co
         if (!r) continue;
         wish[4 * i] = (float)r->seat->of.choice.temperature;
         wish[4 * i + 1] = r->seat->of.choice.top_p > 0 ? (float)r->seat->of.choice.top_p : 1;
+        wish[4 * i + 2] = (float)r->seat->of.choice.repetition;
         number[4 * i] = (int32_t)r->seat->of.choice.top_k;
         number[4 * i + 1] = (int32_t)r->seat->of.choice.seed;
         number[4 * i + 2] = (int32_t)r->position + 1;
+        number[4 * i + 3] = (int32_t)(r->seat - e->seat);
     }
     put(e, l, l->wishes, wish, 4 * l->answers);
     put(e, l, l->numbers, number, 4 * l->answers);

@@ -73,23 +73,28 @@ static int turned(struct decoder *d, const char *name, int x, size_t heads)
     return mf_build_rope(&d->b, name, x, d->to->positions, d->to->frequencies, (int)heads);
 }
 
-/* The cache of a layer, which all lists share. */
-static int cache(struct decoder *d, const char *what, size_t layer)
+/* A cache, which all lists share: so many numbers for each position. */
+static int cache(struct decoder *d, const char *name, enum mf_type type, size_t width)
 {
-    const struct mf_shape shape = {.type = MF_F32, .n = 2, .d = {d->room->pages * MF_KEPT_PAGE, key_width(d->m)}};
+    const struct mf_shape shape = {.type = type, .n = 2, .d = {d->room->pages * MF_KEPT_PAGE, width}};
+    const int v = mf_value_find(d->b.list->net, name);
+
+    return v >= 0 ? v : mf_value_new(d->b.list->net, MF_ROLE_ACTIVATION, shape, "%s", name);
+}
+
+static int layer_cache(struct decoder *d, const char *what, size_t layer)
+{
     char name[60];
-    int v;
 
     snprintf(name, sizeof name, "cache.%s.%zu", what, layer);
-    v = mf_value_find(d->b.list->net, name);
-    return v >= 0 ? v : mf_value_new(d->b.list->net, MF_ROLE_ACTIVATION, shape, "%s", name);
+    return cache(d, name, MF_F32, key_width(d->m));
 }
 
 static int attention(struct decoder *d, int x, size_t layer)
 {
     const struct mf_language *m = d->m;
     const size_t q = query_width(m), k = key_width(m);
-    const int keys = cache(d, "keys", layer), values = cache(d, "values", layer);
+    const int keys = layer_cache(d, "keys", layer), values = layer_cache(d, "values", layer);
     const int qkv = product(d, "qkv", x, q + 2 * k, m->attention_bias);
     const int query = turned(d, "query_turned", part(d, "query", qkv, 0, q), m->heads);
     const int key = turned(d, "key_turned", part(d, "key", qkv, q, k), m->key_heads);
@@ -166,6 +171,16 @@ static int logits(struct decoder *d, int x)
     return times(d, "logits", x, weight(d, m->tied ? "tokens" : "head", "weight", shape), -1);
 }
 
+/* The next token. It depends on those before it, which are kept. */
+static int picked(struct decoder *d)
+{
+    struct mf_decoder_list *to = d->to;
+    const int kept = cache(d, "cache.tokens", MF_I32, 1), in[] = {to->logits, to->wishes, to->numbers, kept, to->pages};
+
+    mf_build_keep(&d->b, "keep_tokens", mf_build_reshape(&d->b, to->tokens, whole_rows(to->rows, 1)), kept, to->places);
+    return mf_build_pick(&d->b, "picked", in);
+}
+
 static void inputs(struct decoder *d)
 {
     struct mf_decoder_list *to = d->to;
@@ -199,7 +214,7 @@ int mf_decoder_build(const struct mf_language *m, const struct mf_decoder_room *
     if (m->last_norm) x = norm(&d, "last", x);
     if (m->embedding != m->width) x = product(&d, "behind", x, m->embedding, 0);
     to->logits = logits(&d, x);
-    to->picked = mf_build_pick(&d.b, "picked", to->logits, to->wishes, to->numbers);
+    to->picked = picked(&d);
     MF_TRY(mf_build_end(&d.b));
     net->value[to->logits].kept = net->value[to->picked].kept = 1;
     return MF_OK;

@@ -213,11 +213,9 @@ int mf_build_steady_linear(struct mf_build *build, const char *name, int x, int 
     return mf_build_node(build, MF_OP_STEADY_LINEAR, (struct mf_attr){0}, name, 3, in);
 }
 
-int mf_build_pick(struct mf_build *build, const char *name, int logits, int wishes, int numbers)
+int mf_build_pick(struct mf_build *build, const char *name, const int in[5])
 {
-    const int in[] = {logits, wishes, numbers};
-
-    return mf_build_node(build, MF_OP_PICK, (struct mf_attr){0}, name, 3, in);
+    return mf_build_node(build, MF_OP_PICK, (struct mf_attr){0}, name, 5, in);
 }
 
 /* -- layers that ranks cut -- */

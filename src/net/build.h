@@ -81,8 +81,8 @@ int mf_build_attention_kept(struct mf_build *build, const char *name, const int 
 /** MF_OP_STEADY_LINEAR with the parameters @p weight and @p bias (-1: none). A row has the same bits in any call. */
 int mf_build_steady_linear(struct mf_build *build, const char *name, int x, int weight, int bias);
 
-/** A token of each row of @p logits: MF_OP_PICK. */
-int mf_build_pick(struct mf_build *build, const char *name, int logits, int wishes, int numbers);
+/** A token of each row of logits: MF_OP_PICK. @p in: logits, wishes, numbers, tokens that were kept, pages. */
+int mf_build_pick(struct mf_build *build, const char *name, const int in[5]);
 
 /** Ranks that have the weights of layers together, each a part of every layer. */
 struct mf_partners {

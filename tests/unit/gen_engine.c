@@ -130,6 +130,28 @@ static void alone(struct mf_engine *engine, const struct expected *e)
                "logits differ by %g, and their square is %g", h.error, h.square);
 }
 
+/* Tokens that came before are penalised, also those of the prompt. Other requests have other penalties meanwhile. */
+static void penalised(struct mf_engine *engine, const char *folder, const struct expected *e)
+{
+    char *path = mf_format("%s/expected/penalised.npy", folder);
+    struct expected other = *e;
+    struct heard h[2] = {{.e = e}, {.e = &other}};
+    struct mf_request r[2];
+    size_t made;
+
+    if (access(path, F_OK) == 0) {
+        other.greedy = read_npy(folder, "penalised", sizeof *e->greedy, &made);
+        for (int k = 0; k < 2; ++k) r[k] = request_of(&h[k], e->tokens, NEW);
+        r[1].choice.repetition = 1.3;
+        CHECK(made == NEW && mf_engine_add(engine, &r[0]) == 1 && mf_engine_add(engine, &r[1]) == 1);
+        steps(engine, 0);
+        check_greedy("beside a penalty", &h[0]);
+        check_greedy("with a penalty", &h[1]);
+        free(other.greedy);
+    }
+    free(path);
+}
+
 /* Shorter prompts come before and between, and leave early. A fourth has no place. Bits are those of a request alone.
  */
 static void among_others(struct mf_engine *engine, const struct expected *e)
@@ -183,6 +205,7 @@ static void check_model(const char *folder, const char *name)
     if (engine) {
         alone(engine, &e);
         among_others(engine, &e);
+        penalised(engine, path, &e);
         refuses(engine, &e);
     }
     mf_engine_close(engine);

@@ -165,17 +165,37 @@ static void chances(const double *x, size_t n, const double *wish, double most, 
             }
 }
 
+/* Tokens of a row that stand in the pages of its request, before its position. */
+static void penalise(const struct mf_shape shape[], double *const in[], size_t r, double *x)
+{
+    const double *number = in[2] + 4 * r, penalty = in[1][4 * r + 2];
+    const size_t n = shape[0].d[1];
+
+    for (size_t token = 0; token < n; ++token) {
+        int came = 0;
+
+        for (size_t i = 0; i < 16 * shape[4].d[1] && (double)i < number[2]; ++i) {
+            const double page = in[4][(size_t)number[3] * shape[4].d[1] + i / 16];
+
+            came |= page >= 0 && in[3][(size_t)page * 16 + i % 16] == (double)token;
+        }
+        if (came) x[token] = x[token] < 0 ? x[token] * penalty : x[token] / penalty;
+    }
+}
+
 static void pick(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
     const size_t n = shape[0].d[1];
 
     (void)attr;
     for (size_t r = 0; r < shape[0].d[0]; ++r) {
-        const double *x = in[0] + r * n, *wish = in[1] + 4 * r, *number = in[2] + 4 * r;
-        double p[256], total = 0, at;
+        const double *wish = in[1] + 4 * r, *number = in[2] + 4 * r;
+        double x[256], p[256], total = 0, at;
         uint32_t four[4];
         size_t i = 0;
 
+        for (size_t j = 0; j < n; ++j) x[j] = in[0][r * n + j];
+        if (in[3]) penalise(shape, in, r, x);
         for (size_t j = 0; j < n; ++j) out[r] = rank_of(x, n, j) == 0 ? (double)j : out[r];
         if (wish[0] == 0) continue;
         chances(x, n, wish, number[0], p);
@@ -202,6 +222,23 @@ static void some_wishes(const struct mf_attr *attr, const struct mf_shape shape[
     }
 }
 
+/* Penalties, and requests whose tokens come twice, are unknown, or have no page. */
+static void some_pasts(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    const size_t pages = shape[4].d[1];
+
+    some_wishes(attr, shape, in);
+    for (size_t r = 0; r < shape[0].d[0]; ++r) {
+        in[1][4 * r + 2] = (double)(r % 3 == 0 ? 1 : r % 3 == 1 ? 2 : 0.5F);
+        in[2][4 * r + 2] = (double)(5 * r % 40);
+        in[2][4 * r + 3] = (double)(r % shape[4].d[0]);
+    }
+    for (size_t i = 0; i < mf_shape_count(&shape[3]); ++i)
+        in[3][i] = i % 11 == 3 ? -1 : i % 11 == 5 ? (double)shape[0].d[1] : (double)(7 * i * i % shape[0].d[1]);
+    for (size_t i = 0; i < mf_shape_count(&shape[4]); ++i)
+        in[4][i] = i % pages == 1 ? -1 : (double)(5 * i % (shape[3].d[0] / 16));
+}
+
 static void steady_linear(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
     const size_t k = shape[1].d[1], m = shape[1].d[0];
@@ -223,6 +260,12 @@ const struct net_case net_text[] = {
     {MF_OP_GATED, gated, {0}, 1, .in = {F(2, 7, 22)}},
     {MF_OP_GATED, gated, {0}, 1, .in = {F(3, 2, 5, 48)}},
     {MF_OP_KEEP, keep, {0}, 0, .in = {F(2, 7, 9), F(2, 16, 9), {MF_I32, 1, {7}}}, .fill = some_places},
+    {MF_OP_KEEP,
+     keep,
+     {0},
+     0,
+     .in = {{MF_I32, 2, {6, 1}}, {MF_I32, 2, {20, 1}}, {MF_I32, 1, {6}}},
+     .fill = some_places},
     {MF_OP_KEEP, keep, {0}, 0, .in = {F(2, 5, 24), F(2, 32, 24), {MF_I32, 1, {5}}}, .fill = some_places},
     {MF_OP_ATTENTION_KEPT,
      kept,
@@ -238,6 +281,12 @@ const struct net_case net_text[] = {
      .fill = some_requests},
     {MF_OP_PICK, pick, {0}, 0, .in = {F(2, 18, 37), F(2, 18, 4), {MF_I32, 2, {18, 4}}}, .fill = some_wishes},
     {MF_OP_PICK, pick, {0}, 0, .in = {F(2, 3, 256), F(2, 3, 4), {MF_I32, 2, {3, 4}}}, .fill = some_wishes},
+    {MF_OP_PICK,
+     pick,
+     {0},
+     0,
+     .in = {F(2, 24, 37), F(2, 24, 4), {MF_I32, 2, {24, 4}}, {MF_I32, 2, {112, 1}}, {MF_I32, 2, {3, 3}}},
+     .fill = some_pasts},
     {MF_OP_STEADY_LINEAR, steady_linear, {.act = MF_ACT_SILU}, 0, .in = {F(2, 7, 21), F(2, 5, 21), F(1, 5)}},
     {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(3, 2, 3, 16), F(2, 1, 16)}},
     {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(2, 5, 24), {MF_BF16, 2, {6, 24}}, F(1, 6)}},
@@ -257,6 +306,8 @@ const struct net_case net_text_bad[] = {
     {MF_OP_STEADY_LINEAR, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 8)}},
     {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 3), {MF_I32, 2, {5, 4}}}},
     {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 4), {MF_I32, 2, {5, 3}}}},
+    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 4), {MF_I32, 2, {5, 4}}, F(2, 16, 1), {MF_I32, 2, {1, 1}}}},
+    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 4), {MF_I32, 2, {5, 4}}, {MF_I32, 2, {16, 1}}}},
     {MF_OP_ATTENTION_KEPT,
      NULL,
      {.heads = 4, .kv_heads = 3},

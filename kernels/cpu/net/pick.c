@@ -3,14 +3,16 @@
 
 #include "kernels/cpu/net/net.h"
 #include "kernels/form/wish.h"
+#include "kernels/net/kept.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
 
-/* The logits of a row as keys and weights. */
+/* The logits of a row as keys and weights, and with the penalty. */
 struct tokens {
     size_t n;
     uint32_t *key;
     uint64_t *weight;
+    float *other;
 };
 
 MF_CPU_FAST static float largest(const float *x, size_t n)
@@ -84,13 +86,29 @@ static size_t draw(const struct tokens *t, const struct mf_wish *wish)
     return last;
 }
 
+/* Logits with the penalty of tokens that came before. A token that came twice is penalised once. */
+static const float *penalised(const struct mf_past *past, const struct mf_wish *wish, const float *x, float *other)
+{
+    memcpy(other, x, (size_t)past->vocabulary * sizeof *x);
+    for (int32_t i = 0; i < wish->before; ++i) {
+        const int32_t token = mf_past_token(past, wish->request, (size_t)i);
+
+        if (token >= 0) other[token] = mf_wish_again(wish, x[token]);
+    }
+    return other;
+}
+
 static void one_row(const struct mf_call *call, size_t r, const struct tokens *t)
 {
     const struct mf_wish wish =
         mf_wish_of((const float *)call->in[1].at + 4 * r, (const int32_t *)call->in[2].at + 4 * r);
-    const float *x = (const float *)call->in[0].at + r * t->n, top = largest(x, t->n);
+    const struct mf_past past = mf_past_of(call);
+    const float *x = (const float *)call->in[0].at + r * t->n;
+    float top;
     size_t token;
 
+    if (past.token && mf_wish_repels(&wish)) x = penalised(&past, &wish, x, t->other);
+    top = largest(x, t->n);
     if (mf_wish_is_plain(&wish, top)) {
         token = first_of(x, t->n, top);
     } else {
@@ -103,7 +121,8 @@ static void one_row(const struct mf_call *call, size_t r, const struct tokens *t
 /* Bytes of one thread. */
 static size_t work_bytes(const struct mf_call *call)
 {
-    return mf_whole_lines(call->in[0].shape.d[1] * (sizeof(uint64_t) + sizeof(uint32_t)));
+    return mf_whole_lines(call->in[0].shape.d[1] *
+                          (sizeof(uint64_t) + sizeof(uint32_t) + (call->in[3].shape.n ? sizeof(float) : 0)));
 }
 
 static void forward(struct mf_queue *queue, const struct mf_call *call)
@@ -116,7 +135,8 @@ static void forward(struct mf_queue *queue, const struct mf_call *call)
     for (size_t t = 0; t < threads; ++t) {
         const struct mf_span part = mf_cut(rows, threads, t);
         uint64_t *weight = (uint64_t *)(void *)((char *)call->work + t * work_bytes(call));
-        const struct tokens own = {n, (uint32_t *)(void *)(weight + n), weight};
+        uint32_t *key = (uint32_t *)(void *)(weight + n);
+        const struct tokens own = {n, key, weight, (float *)(void *)(key + n)};
 
         for (size_t r = part.first; r < part.first + part.count; ++r) one_row(call, r, &own);
     }

@@ -117,7 +117,8 @@ void keep(struct mf_queue *q, const struct mf_call *call)
 {
     const struct mf_shape &cache = call->in[1].shape;
 
-    mf_by_type(cache.type, [&](auto type) {
+    /* Whole numbers move as f32, bit by bit. */
+    mf_by_type(cache.type == MF_I32 ? MF_F32 : cache.type, [&](auto type) {
         using T = decltype(type);
         const T *x = mf_numbers<T>(call->in[0]);
         T *to = mf_numbers<T>(call->in[1]);

@@ -1,6 +1,8 @@
 /* pick on cuda. See kernels/net/text.c. A block has a row. Limits of logits are found bit by bit of their keys. */
 #include "kernels/cuda/net/rows.cuh"
 #include "kernels/form/wish.h"
+#include "kernels/net/gpu_work.h"
+#include "kernels/net/kept.h"
 
 namespace
 {
@@ -103,13 +105,29 @@ __device__ void draw(const tokens &t, uint64_t *shared, int32_t *token)
     }
 }
 
+/* Logits with the penalty of tokens that came before. Threads that have the same token write the same number. */
+__device__ void penalise(const mf_past &past, tokens *t, float *other)
+{
+    for (size_t i = threadIdx.x; i < t->n; i += MF_CUDA_THREADS) other[i] = t->x[i];
+    __syncthreads();
+    for (int i = int(threadIdx.x); i < t->wish.before; i += MF_CUDA_THREADS) {
+        const int32_t token = mf_past_token(&past, t->wish.request, size_t(i));
+
+        if (token >= 0) other[token] = mf_wish_again(&t->wish, t->x[token]);
+    }
+    __syncthreads();
+    t->x = other;
+}
+
 __global__ void __launch_bounds__(MF_CUDA_THREADS)
-    pick_kernel(size_t n, const float *logits, const float *wishes, const int32_t *numbers, int32_t *token)
+    pick_kernel(size_t n, const float *logits, const float *wishes, const int32_t *numbers, mf_past past, float *other,
+                int32_t *token)
 {
     MF_SHARED(uint64_t, shared);
     tokens t = {logits + blockIdx.x * n, n, -INFINITY, mf_wish_of(wishes + 4 * blockIdx.x, numbers + 4 * blockIdx.x)};
     uint64_t own = n;
 
+    if (past.token && mf_wish_repels(&t.wish)) penalise(past, &t, other + blockIdx.x * n);
     for (size_t i = threadIdx.x; i < n; i += MF_CUDA_THREADS) t.top = t.x[i] > t.top ? t.x[i] : t.top;
     t.top = joined(reinterpret_cast<float *>(shared), t.top, [](float a, float b) { return a > b ? a : b; });
     if (!mf_wish_is_plain(&t.wish, t.top)) {
@@ -122,15 +140,22 @@ __global__ void __launch_bounds__(MF_CUDA_THREADS)
     if (threadIdx.x == 0) token[blockIdx.x] = own < n ? int32_t(own) : 0;
 }
 
+int plan(struct mf_queue *, const struct mf_call *call, int, void **made, size_t *work)
+{
+    *made = nullptr;
+    *work = mf_gpu_pick_work(call);
+    return MF_OK;
+}
+
 void forward(struct mf_queue *q, const struct mf_call *call)
 {
     const struct mf_shape &logits = call->in[0].shape;
 
     MF_RUN(pick_kernel, unsigned(logits.d[0]), MF_CUDA_THREADS, MF_CUDA_THREADS * sizeof(uint64_t), q, logits.d[1],
-           mf_floats(call->in[0]), mf_floats(call->in[1]), mf_numbers<int32_t>(call->in[2]),
-           mf_numbers<int32_t>(call->out[0]));
+           mf_floats(call->in[0]), mf_floats(call->in[1]), mf_numbers<int32_t>(call->in[2]), mf_past_of(call),
+           static_cast<float *>(call->work), mf_numbers<int32_t>(call->out[0]));
 }
 
 } // namespace
 
-MF_CUDA_CALLS(pick, forward, nullptr)
+const struct mf_op_calls mf_op_pick_cuda = {plan, nullptr, forward, nullptr};

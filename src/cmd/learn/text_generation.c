@@ -19,7 +19,7 @@ struct generation {
     struct mf_prompt_opts from;
     const char *logits;
     long most, length, context, requests, top_k;
-    double temperature, top_p;
+    double temperature, top_p, repetition;
     int ignore_eos, bare;
 };
 
@@ -34,6 +34,8 @@ static const struct mf_opt rows[] = {
     ROW("top-k", top_k, MF_LONG, "0", "with a temperature: draw from so many of the most probable tokens; 0: from all"),
     ROW("top-p", top_p, MF_REAL, "1",
         "with a temperature: draw from the most probable tokens that have this share together"),
+    ROW("repetition-penalty", repetition, MF_REAL, "1",
+        "logits of tokens that came before are divided by it, or multiplied where they are below 0; 1: they stay"),
     ROW("logits", logits, MF_TEXT, NULL, "write all logits of the prompt to this file: [token][vocabulary] (.npy)"),
     ROW("ignore-eos", ignore_eos, MF_FLAG, NULL, "go on behind the token by which the model ends a text"),
     ROW("bare", bare, MF_FLAG, NULL, "put no special tokens around a text"),
@@ -134,7 +136,7 @@ static struct mf_request request_of(struct job *job, struct answer *a)
     return (struct mf_request){.token = a->prompt.tokens.at,
                                .tokens = a->prompt.tokens.count,
                                .most = a->most,
-                               .choice = {o->temperature, o->top_p, o->top_k, (uint32_t)o->common.seed},
+                               .choice = {o->temperature, o->top_p, o->top_k, o->repetition, (uint32_t)o->common.seed},
                                .likely = o->common.json,
                                .told = told,
                                .seen = job->logits ? seen : NULL,
@@ -262,6 +264,8 @@ static int check(const struct mf_session *s, void *options)
         return mf_fail(MF_USAGE, "--temperature %g: it must be 0 or more", o->temperature);
     if (!(o->top_p > 0 && o->top_p <= 1))
         return mf_fail(MF_USAGE, "--top-p %g: it must be above 0 and at most 1", o->top_p);
+    if (!(o->repetition > 0) || !isfinite(o->repetition))
+        return mf_fail(MF_USAGE, "--repetition-penalty %g: it must be above 0", o->repetition);
     if (o->top_k < 0 || o->top_k > INT32_MAX) return mf_fail(MF_USAGE, "--top-k %ld: it must be 0 or more", o->top_k);
     if (o->logits && o->from.prompts)
         return mf_fail(MF_USAGE, "--logits are of one prompt; try: --prompt or --tokens instead of --prompts");

@@ -12,12 +12,15 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/learn/prompts.h"
 #include "src/gen/engine.h"
+#include "src/gen/reply.h"
 #include "src/gen/stops.h"
+#include "src/text/unicode.h"
 
 struct generation {
     struct mf_common common;
     struct mf_prompt_opts from;
     const char *logits;
+    struct mf_texts stop;
     long most, length, context, requests, top_k;
     double temperature, top_p, repetition;
     int ignore_eos, bare;
@@ -37,6 +40,7 @@ static const struct mf_opt rows[] = {
     ROW("repetition-penalty", repetition, MF_REAL, "1",
         "logits of tokens that came before are divided by it, or multiplied where they are below 0; 1: they stay"),
     ROW("logits", logits, MF_TEXT, NULL, "write all logits of the prompt to this file: [token][vocabulary] (.npy)"),
+    ROW("stop", stop, MF_TEXTS, NULL, "texts before which an answer ends"),
     ROW("ignore-eos", ignore_eos, MF_FLAG, NULL, "go on behind the token by which the model ends a text"),
     ROW("bare", bare, MF_FLAG, NULL, "put no special tokens around a text"),
     ROW("context", context, MF_LONG, NULL,
@@ -47,14 +51,18 @@ static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
 enum { USUAL = 20 };
 
+enum ended { BY_LENGTH, BY_TOKEN, BY_STOP };
+
 /* A prompt and what the model said. */
 struct answer {
-    const struct job *job;
+    struct job *job;
     struct mf_prompt prompt;
     struct mf_tokens made;
     double *log_probability; /* [made.count] */
     size_t most;
-    int ended; /* by a token of the model */
+    enum ended ended;
+    struct mf_reply reply; /* its text, if there is a tokenizer */
+    size_t shown;          /* bytes of it, or tokens, that were printed */
 };
 
 struct job {
@@ -66,6 +74,8 @@ struct job {
     struct mf_engine *engine;
     struct answer **answer; /* [answers] */
     size_t answers;
+    int lives; /* the text is printed while it is made */
+    int rc;    /* of what happened to a token */
     double seconds;
     double *logits; /* [tokens of the prompt][vocabulary], if they are wanted */
 };
@@ -79,6 +89,7 @@ static int take(void *context, struct mf_prompt *prompt)
 
     a->job = job;
     a->prompt = *prompt;
+    if (job->tokenizer) mf_reply_open(&a->reply, job->tokenizer, job->o->stop.count, job->o->stop.at);
     *prompt = (struct mf_prompt){.texts = 0};
     job->answer = MF_MUST(realloc(job->answer, (job->answers + 1) * sizeof *job->answer), "answers");
     job->answer[job->answers++] = a;
@@ -107,18 +118,59 @@ static int find_most(const struct generation *o, size_t context, struct answer *
     return MF_OK;
 }
 
+/* -- texts -- */
+
+/* Without a tokenizer a text is numbers. */
+static void show_numbers(struct answer *a)
+{
+    for (; a->shown < a->made.count; ++a->shown) printf("%s%u", a->shown ? " " : "", a->made.at[a->shown]);
+}
+
+/* Prints what is sure of the text and was not printed yet. */
+static void show(struct answer *a)
+{
+    const struct mf_reply *r = &a->reply;
+
+    if (!a->job->tokenizer)
+        show_numbers(a);
+    else if (r->sure > a->shown) {
+        fwrite(r->text.at + a->shown, 1, r->sure - a->shown, stdout);
+        a->shown = r->sure;
+    }
+}
+
+/* The prompt; several are divided by empty lines. */
+static void show_prompt(const struct answer *a)
+{
+    if (a != a->job->answer[0]) printf("\n");
+    if (a->prompt.texts) fwrite(a->prompt.text[0].at ? a->prompt.text[0].at : "", 1, a->prompt.text[0].count, stdout);
+}
+
 /* -- running -- */
 
-static int told(void *context, uint32_t token, double log_probability)
+static void note(struct answer *a, uint32_t token, double log_probability)
 {
-    struct answer *a = context;
-
-    a->ended = !a->job->o->ignore_eos && mf_stops_have(&a->job->stops, token);
     a->log_probability =
         MF_MUST(realloc(a->log_probability, (a->made.count + 1) * sizeof *a->log_probability), "probabilities");
     a->log_probability[a->made.count] = log_probability;
     mf_tokens_put(&a->made, token);
-    return !a->ended;
+}
+
+static int told(void *context, uint32_t token, double log_probability)
+{
+    struct answer *a = context;
+    struct job *job = a->job;
+
+    note(a, token, log_probability);
+    if (!job->o->ignore_eos && mf_stops_have(&job->stops, token)) a->ended = BY_TOKEN;
+    if (job->tokenizer) job->rc = mf_reply_put(&a->reply, token);
+    if (job->tokenizer && job->rc == MF_OK && (a->ended || a->made.count == a->most)) job->rc = mf_reply_end(&a->reply);
+    if (a->reply.stopped) a->ended = BY_STOP;
+    if (job->lives) {
+        show(a);
+        (void)fflush(stdout);
+    }
+    return job->rc == MF_OK && !a->ended && !ferror(stdout);
 }
 
 static void seen(void *context, size_t position, const float *logits)
@@ -160,6 +212,7 @@ static int run_all(struct job *job)
         }
         left = mf_engine_step(job->engine);
         if (left < 0) return -left;
+        MF_TRY(job->rc);
     } while (left > 0 || next < job->answers);
     job->seconds = mf_now() - began;
     return MF_OK;
@@ -167,77 +220,46 @@ static int run_all(struct job *job)
 
 /* -- results -- */
 
-static int put(const struct answer *a, struct mf_json *results)
+static void put(const struct answer *a, struct mf_json *results)
 {
+    static const char *const ended[] = {[BY_LENGTH] = "length", [BY_TOKEN] = "token", [BY_STOP] = "stop"};
     struct mf_json *row = mf_json_object(), *tokens = mf_json_array();
-    struct mf_bytes text = {0};
-    int rc = MF_OK;
+    const struct mf_bytes *text = &a->reply.text;
 
     for (size_t i = 0; i < a->made.count; ++i) mf_json_int(tokens, NULL, a->made.at[i]);
-    if (a->job->tokenizer) {
-        rc = mf_tokenizer_decode(a->job->tokenizer, a->made.at, a->made.count, 0, &text);
-        mf_json_bytes(row, "text", text.count ? text.at : "", text.count);
-    }
+    if (a->job->tokenizer) mf_json_bytes(row, "text", text->count ? text->at : "", text->count);
     mf_json_put(row, "tokens", tokens);
     mf_json_reals(row, "log_probabilities", a->log_probability, a->made.count);
     mf_json_size(row, "prompt_tokens", a->prompt.tokens.count);
-    mf_json_text(row, "ended_by", a->ended ? "token" : "length");
+    mf_json_text(row, "ended_by", ended[a->ended]);
     mf_json_put(results, NULL, row);
-    mf_bytes_free(&text);
-    return rc;
 }
 
 static int print_json(const struct job *job)
 {
     struct mf_json *all = mf_json_object(), *results = mf_json_array();
     size_t made = 0;
-    int rc = MF_OK;
+    int rc;
 
-    for (size_t k = 0; rc == MF_OK && k < job->answers; ++k) rc = put(job->answer[k], results);
+    for (size_t k = 0; k < job->answers; ++k) put(job->answer[k], results);
     for (size_t k = 0; k < job->answers; ++k) made += job->answer[k]->made.count;
     MF_JSON(all, "model", job->folder, "family", mf_language_name(mf_engine_says(job->engine)->family), "context",
             mf_engine_context(job->engine), "seconds", job->seconds, "tokens_per_second",
             (double)made / fmax(job->seconds, 1e-9), "results", results);
-    if (rc == MF_OK) rc = mf_json_write(all, stdout);
+    rc = mf_json_write(all, stdout);
     mf_json_free(all);
-    return rc;
-}
-
-/* Without a tokenizer: numbers. */
-static int print_numbers(const struct answer *a)
-{
-    for (size_t i = 0; i < a->made.count; ++i) printf("%s%u", i ? " " : "", a->made.at[i]);
-    printf("\n");
-    return MF_OK;
-}
-
-/* The prompt and what follows it; several are divided by empty lines. */
-static int print_text(const struct answer *a, int first)
-{
-    const struct mf_prompt *p = &a->prompt;
-    struct mf_bytes text = {0};
-    int rc;
-
-    if (!a->job->tokenizer) return print_numbers(a);
-    rc = mf_tokenizer_decode(a->job->tokenizer, a->made.at, a->made.count, 0, &text);
-
-    if (rc == MF_OK) {
-        if (!first) printf("\n");
-        if (p->texts) fwrite(p->text[0].at ? p->text[0].at : "", 1, p->text[0].count, stdout);
-        fwrite(text.at ? text.at : "", 1, text.count, stdout);
-        printf("\n");
-    }
-    mf_bytes_free(&text);
     return rc;
 }
 
 static int print(const struct job *job)
 {
-    int rc = MF_OK;
-
     if (job->o->common.json) return print_json(job);
-    for (size_t k = 0; rc == MF_OK && k < job->answers; ++k) rc = print_text(job->answer[k], k == 0);
-    return rc;
+    for (size_t k = 0; k < job->answers; ++k) {
+        if (!job->lives) show_prompt(job->answer[k]);
+        show(job->answer[k]);
+        printf("\n");
+    }
+    return MF_OK;
 }
 
 /* -- the verb -- */
@@ -247,6 +269,20 @@ static int check_count(const struct mf_session *s, const char *word, long value)
 {
     if (value >= 1 || !mf_options_given(s->options, word)) return MF_OK;
     return mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", word, value);
+}
+
+static int check_stops(const struct mf_texts *stop)
+{
+    for (size_t k = 0; k < stop->count; ++k) {
+        struct mf_bytes repaired = {0};
+        size_t lost;
+
+        (void)mf_utf8_repair(stop->at[k], strlen(stop->at[k]), 0, &repaired, &lost);
+        mf_bytes_free(&repaired);
+        if (!*stop->at[k] || lost)
+            return mf_fail(MF_USAGE, "--stop: a text at which an answer ends %s", lost ? "is not UTF-8" : "is empty");
+    }
+    return MF_OK;
 }
 
 static int check(const struct mf_session *s, void *options)
@@ -260,6 +296,7 @@ static int check(const struct mf_session *s, void *options)
     MF_TRY(check_count(s, "max-new-tokens", o->most));
     MF_TRY(check_count(s, "max-length", o->length));
     MF_TRY(check_count(s, "context", o->context));
+    MF_TRY(check_stops(&o->stop));
     if (!(o->temperature >= 0) || !isfinite(o->temperature))
         return mf_fail(MF_USAGE, "--temperature %g: it must be 0 or more", o->temperature);
     if (!(o->top_p > 0 && o->top_p <= 1))
@@ -281,7 +318,7 @@ static int open_tokenizer(struct job *job)
 {
     const int rc = mf_tokenizer_open(job->folder, &job->tokenizer);
 
-    if (rc == MF_OK || job->o->from.tokens.count == 0) return rc;
+    if (rc == MF_OK || job->o->from.tokens.count == 0 || job->o->stop.count) return rc;
     mf_warn("%s; tokens are told by their numbers", mf_err_text());
     mf_err_clear();
     job->tokenizer = NULL;
@@ -327,6 +364,9 @@ static int work(struct job *job)
         job->logits = MF_MUST(
             calloc(job->answer[0]->prompt.tokens.count * mf_engine_says(job->engine)->vocabulary, sizeof *job->logits),
             "logits");
+    job->lives = job->answers == 1 && !o->common.json;
+    if (job->lives) show_prompt(job->answer[0]);
+    if (job->lives) (void)fflush(stdout);
     MF_TRY(run_all(job));
     MF_TRY(write_logits(job));
     return print(job);
@@ -337,6 +377,7 @@ static void give(struct job *job)
     for (size_t k = 0; k < job->answers; ++k) {
         mf_prompt_free(&job->answer[k]->prompt);
         mf_tokens_free(&job->answer[k]->made);
+        mf_reply_close(&job->answer[k]->reply);
         free(job->answer[k]->log_probability);
         free(job->answer[k]);
     }
@@ -367,7 +408,11 @@ const struct mf_cmd mf_cmd_infer_text_generation = {
     .text =
         "Reads config.json, the tokenizer and the weights (safetensors) of a model's folder, as transformers writes "
         "them: GPT-2, OPT, Llama or Mistral. Then it adds the most probable token to each text, again and again. "
-        "A prompt goes through in chunks of 256 tokens, and several prompts are continued together.\n"
+        "A prompt goes through in chunks of 256 tokens, and several prompts are continued together. The text of one "
+        "prompt is printed while it is made.\n"
+        "\n"
+        "An answer ends before a text of --stop, also where several tokens make it. \"ended_by\" of --json is \"stop\" "
+        "then; \"tokens\" has all tokens that were made.\n"
         "\n"
         "  mesoforge infer text-generation gpt2 --prompt 'The pore network'\n"
         "  mesoforge infer text-generation llama --prompts texts.jsonl \\\n"

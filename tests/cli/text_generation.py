@@ -1,0 +1,72 @@
+"""infer text-generation: an answer ends before the texts of --stop, and is printed as JSON tells it; penalties.
+
+    text_generation.py MESOFORGE MPIEXEC FIXTURES
+"""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+from runs import check, finish
+
+PROGRAM, FIXTURES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[3])
+MODEL = os.path.join(FIXTURES, "language", "gpt2")
+
+
+def run(folder, *words):
+    done = subprocess.run([PROGRAM, "infer", "text-generation", folder, *words], capture_output=True)
+    check(done.returncode == 0, f"{words}: {done.stderr.decode()}")
+    return done.stdout.decode()
+
+
+def answer(folder, *words):
+    return json.loads(run(folder, *words, "--json"))["results"][0]
+
+
+def npy(name):
+    with open(os.path.join(MODEL, "expected", name), "rb") as file:
+        data = file.read()
+    numbers = data[10 + int.from_bytes(data[8:10], "little"):]
+    return list(struct.unpack(f"<{len(numbers) // 8}q", numbers))
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(os.path.join(MODEL, name), folder)
+    with open(os.path.join(FIXTURES, "text", "byte_level", "tokenizer.json"), encoding="utf-8") as file:
+        tokenizer = json.load(file)
+    tokenizer["model"]["vocab"].update({f"pore{n}": n for n in range(300, 330)})
+    with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
+        json.dump(tokenizer, file)
+
+    for seed in "12":
+        drawn = ("--prompt", "the", "--temperature", "9", "--seed", seed, "--ignore-eos", "--max-new-tokens", "12")
+        whole = answer(folder, *drawn)
+        text = whole["text"]
+        check(whole["ended_by"] == "length" and len(whole["tokens"]) == 12 and len(text) > 12, f"{whole}")
+        check(run(folder, *drawn) == "the" + text + "\n", "a text is printed as JSON tells it")
+        check(answer(folder, *drawn, "--stop", "no such text", text + "!") == whole, "texts that do not come")
+        for at in range(0, len(text) - 4, 7):
+            stop = text[at:at + 4]
+            short = answer(folder, *drawn, "--stop", text + "!", stop)
+            check(short["ended_by"] == "stop" and short["text"] == text[:text.find(stop)], f"stop '{stop}' of '{text}': {short}")
+            check(short["tokens"] == whole["tokens"][:len(short["tokens"])], "the tokens that were made")
+            check(run(folder, *drawn, "--stop", stop) == "the" + short["text"] + "\n", f"stop '{stop}' as it comes")
+        first, later = text[3:5], text[6:9]
+        check(answer(folder, *drawn, "--stop", later, first)["text"] == text[:min(text.find(first), text.find(later))], "the first one counts")
+
+    lines = os.path.join(folder, "lines.jsonl")
+    with open(lines, "w", encoding="utf-8") as file:
+        file.write('{"text": "the"}\n{"text": "a pore"}\n')
+    both = ("--prompts", lines, "--max-new-tokens", "4")
+    one, two = (answer["text"] for answer in json.loads(run(folder, *both, "--json"))["results"])
+    check(run(folder, *both) == f"the{one}\n\na pore{two}\n", "two texts")
+
+prompt = ",".join(map(str, npy("input_ids.npy")))
+for penalty, name in (("1", "greedy.npy"), ("1.3", "penalised.npy")):
+    got = answer(MODEL, "--tokens", prompt, "--ignore-eos", "--max-new-tokens", "9", "--repetition-penalty", penalty)["tokens"]
+    check(got == npy(name)[:9], f"a penalty of {penalty}: {got}")
+finish("text generation")

@@ -1,1 +1,2 @@
 mf_test(NAME place_parts SOURCE unit/place_parts.c ROOM mf_place)
+mf_test(NAME place_spread SOURCE unit/place_spread.c ROOM mf_place)

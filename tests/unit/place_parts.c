@@ -86,6 +86,31 @@ static void check_names(const char *what, const struct mf_parts *parts, const ch
 
 /* -- language models -- */
 
+/* One weight is elsewhere than its part, and so is the node that reads it. */
+static void move_a_weight(const struct mf_parts *parts, const struct mf_list *list)
+{
+    struct mf_placement p;
+    struct mf_placed_array other = {0, 1};
+    size_t bytes[2], moved = 0, *device;
+
+    mf_placement_new(&p, parts->count);
+    while (strcmp(parts->array[other.array].name, "layers.1.in.weight") != 0) ++other.array;
+    p.exceptions = 1;
+    p.exception = malloc(sizeof *p.exception);
+    p.exception[0] = other;
+    device = malloc(list->nodes * sizeof *device);
+    mf_placement_nodes(&p, parts, list, device);
+    for (size_t i = 0; i < list->nodes; ++i) {
+        moved += device[i];
+        CHECK(device[i] == (strcmp(list->node[i].name, "layers.1.in") == 0));
+    }
+    CHECK(moved == 1);
+    mf_placement_bytes(&p, parts, 2, bytes);
+    CHECK(bytes[1] == parts->array[other.array].bytes + parts->part[2].work);
+    free(device);
+    mf_placement_free(&p);
+}
+
 static void language(struct mf_queue *queue, int tied)
 {
     const struct mf_language m = {.family = MF_LLAMA,
@@ -107,7 +132,7 @@ static void language(struct mf_queue *queue, int tied)
     struct mf_decoder_list prompt, step;
     struct mf_net *net = mf_net_new();
     struct mf_parts parts;
-    size_t numbers = 0, *device;
+    size_t numbers = 0;
 
     CHECK(mf_decoder_build(&m, &room, net, "prompt", 16, 1, 0, &prompt) == MF_OK);
     CHECK(mf_decoder_build(&m, &room, net, "step", 2, 2, 1, &step) == MF_OK);
@@ -129,27 +154,7 @@ static void language(struct mf_queue *queue, int tied)
     CHECK(mf_parts_sharing(&parts, 4, 0) == parts.count && mf_parts_sharing(&parts, 1, parts.count) == parts.count);
     CHECK((parts.part[4].numbers == 50 * 32 + 32) && parts.part[0].numbers == 50 * 32);
 
-    /* one weight is elsewhere */
-    struct mf_placement p;
-    struct mf_placed_array other = {0, 1};
-    size_t bytes[2], moved = 0;
-
-    mf_placement_new(&p, parts.count);
-    while (strcmp(parts.array[other.array].name, "layers.1.in.weight") != 0) ++other.array;
-    p.exceptions = 1;
-    p.exception = malloc(sizeof *p.exception);
-    p.exception[0] = other;
-    device = malloc(step.list->nodes * sizeof *device);
-    mf_placement_nodes(&p, &parts, step.list, device);
-    for (size_t i = 0; i < step.list->nodes; ++i) {
-        moved += device[i];
-        CHECK(device[i] == (strcmp(step.list->node[i].name, "layers.1.in") == 0));
-    }
-    CHECK(moved == 1);
-    mf_placement_bytes(&p, &parts, 2, bytes);
-    CHECK(bytes[1] == parts.array[other.array].bytes + parts.part[2].work);
-    free(device);
-    mf_placement_free(&p);
+    move_a_weight(&parts, step.list);
     mf_parts_free(&parts);
     give(net, queue);
 }

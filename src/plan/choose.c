@@ -151,16 +151,20 @@ struct mf_plan_candidate *mf_plan_choose_device(const struct mf_plan_ask *ask, i
 
 /* ---- nothing fits ---- */
 
-/* Proposes a remedy beside a smaller problem and a larger limit. */
-static const char *remedy_for(const struct mf_plan_options *o, const struct mf_plan_candidate *c)
+/* Proposes a remedy beside a smaller problem and a larger limit; "": there is none. */
+static const char *remedy_for(const struct mf_plan_ask *ask, const struct mf_plan_candidate *c)
 {
+    const struct mf_plan_options *o = ask->options;
+    const int alone = ask->workload->most_ranks(ask->context) == 1;
+
+    if (c->device && o->remedy) return o->remedy;
     if (c->device && o->gpu_ids > 0) return "more of --gpu_ids";
-    if (c->limit) return "more ranks";
+    if (c->limit) return alone ? "" : "more ranks";
     if (c->device && !c->host && c->free == 0) return "a GPU with more free memory, or --device cpu";
     if (c->free == 0 && c->ranks > 1) return "fewer ranks: their programs alone use all memory";
     if (c->free == 0)
         return "a job or container with more memory, or fewer other programs: this program alone uses all memory";
-    return "more ranks or nodes";
+    return alone ? "a machine with more memory" : "more ranks or nodes";
 }
 
 /* The workload has no setting for any layout. */
@@ -177,8 +181,8 @@ int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan)
 {
     const struct mf_plan_options *o = ask->options;
     const struct mf_plan_candidate *c = plan->least = least_of(plan, 0);
-    const int forbidden = c && c->device && o->remedy;
-    const char *limit = c && c->limit ? c->limit : "";
+    const char *limit = c && c->limit ? c->limit : "", *remedy = c ? remedy_for(ask, c) : "";
+    const int is_all = c && ((c->device && o->remedy) || c->free == 0); /* a smaller problem does not help */
     char settings[200];
 
     if (plan->candidates == 0) return nothing_offered(ask);
@@ -189,7 +193,6 @@ int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan)
                    c->ranks, MF_S(c->ranks), c->device ? " on GPUs" : "", c->settings.count ? ", " : "",
                    mf_plan_numbers_text(&c->settings, sizeof settings, settings), c->bytes,
                    c->host ? " on the node" : "", c->rank, c->free, c->limit ? " (" : "", limit, c->limit ? ")" : "",
-                   c->limit ? "a larger " : "", limit, c->limit ? ", " : "", forbidden ? o->remedy : remedy_for(o, c),
-                   forbidden || c->free == 0 ? "" : ", ",
-                   forbidden || c->free == 0 ? "" : ask->workload->smaller(ask->context));
+                   c->limit ? "a larger " : "", limit, c->limit ? ", " : "", remedy, is_all || !*remedy ? "" : ", ",
+                   is_all ? "" : ask->workload->smaller(ask->context));
 }

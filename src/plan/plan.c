@@ -12,6 +12,8 @@
 #include "src/base/text.h"
 #include "src/plan/search.h"
 
+enum { INTERPOLATIONS = 6 }; /* then intervals are halved */
+
 /* Known sizes: ranks of equal shape take equal bytes. */
 struct known {
     uint64_t key; /* first, as the tree compares it alone */
@@ -228,6 +230,28 @@ static void does_not_fit(struct mf_plan *plan, struct mf_plan_candidate *c)
     add(plan, c);
 }
 
+/* Looks for the largest setting between @p fits and @p c, which does not fit. That is then in @p c. */
+static int narrow(struct search *s, const struct mf_placement *place, struct mf_plan_candidate fits,
+                  struct mf_plan_candidate *c)
+{
+    const struct mf_plan_workload *w = s->workload;
+    struct mf_plan_candidate large = *c, middle = *c;
+
+    for (int trial = 0;; ++trial) {
+        const double free = (double)fits.free - (double)fits.bytes, step = (double)large.bytes - (double)fits.bytes;
+        const double share = trial < INTERPOLATIONS && step > 0 && large.bytes > 0 ? free / step : 0.5;
+
+        if (!w->between(s->ask->context, &fits.settings, &large.settings, share, &middle.settings)) break;
+        MF_TRY(fill_or_pass(s, place, &middle));
+        if (middle.fits)
+            fits = middle;
+        else
+            large = middle;
+    }
+    *c = fits;
+    return MF_OK;
+}
+
 /* Tries a layout with one level of settings. It begins with the one that needs least memory, then takes the others
  * until one fits. */
 static int try_layout(struct search *s, const struct mf_placement *place, size_t level)
@@ -238,12 +262,15 @@ static int try_layout(struct search *s, const struct mf_placement *place, size_t
                                   .per_node = place->per_node,
                                   .ranks = place->ranks,
                                   .threads = place->threads};
+    struct mf_plan_candidate least = c;
     struct mf_plan_cost cost;
 
     for (size_t trial = 0; s->workload->settings(s->ask->context, place, level, trial, &c.settings); ++trial) {
         MF_TRY(fill_or_pass(s, place, &c));
         if (!c.fits) does_not_fit(s->plan, &c);
         if (!c.fits && trial == 0) return MF_OK;
+        if (trial == 0) least = c;
+        if (!c.fits && s->workload->between) MF_TRY(narrow(s, place, least, &c));
         if (!c.fits || trial == 0) continue;
         MF_TRY(price(s, place, &c, &cost));
         c.seconds = cost.total;
@@ -325,7 +352,11 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     p->exchange = mf_plan_exchange(place, place->nccl);
     MF_TRY(price(s, place, c, &p->cost));
     p->run = (struct mf_plan_cost){.total = 0};
-    if (s->workload->run) s->workload->run(s->ask->context, &p->cost, &p->run);
+    if (s->workload->run) {
+        const struct mf_rates rates = mf_rates_of(s->ask->hardware, place, c->rank);
+
+        s->workload->run(s->ask->context, place, &rates, &c->settings, c->fact, &p->cost, &p->run);
+    }
     s->workload->finish(s->ask->context, place, c->fact, p);
     return write_bytes(s, place, c);
 }

@@ -61,13 +61,18 @@ static double gain_of_16_bits(const struct mf_placement *place, int capability)
     return capability == 80 || capability == 90 || capability == 100 ? 15 : 4;
 }
 
-void mf_plan_pay_lists(struct mf_plan_cost *cost, const struct mf_placement *place, const struct mf_rates *rates,
-                       int half, double operations, double traffic)
+double mf_plan_flops(const struct mf_placement *place, const struct mf_rates *rates, int half)
 {
     const double gain = half ? gain_of_16_bits(place, rates->capability) : 1;
 
+    return rates->flops * (place->device ? GPU_SHARE : CORE_SHARE) * gain;
+}
+
+void mf_plan_pay_lists(struct mf_plan_cost *cost, const struct mf_placement *place, const struct mf_rates *rates,
+                       int half, double operations, double traffic)
+{
     mf_plan_pay(cost, "memory", traffic / rates->memory);
-    mf_plan_pay(cost, "arithmetic", operations / (rates->flops * (place->device ? GPU_SHARE : CORE_SHARE) * gain));
+    mf_plan_pay(cost, "arithmetic", operations / mf_plan_flops(place, rates, half));
 }
 
 void mf_plan_scale(struct mf_plan_cost *cost, double factor)

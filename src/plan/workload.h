@@ -79,6 +79,9 @@ struct mf_plan_cost {
 /** Adds a part to the total. */
 void mf_plan_pay(struct mf_plan_cost *cost, const char *name, double seconds);
 
+/** Operations per second of products in lists of a network on a rank. @p half: their factors have 16 bits. */
+double mf_plan_flops(const struct mf_placement *place, const struct mf_rates *rates, int half);
+
 /** Adds "memory" and "arithmetic" of lists of a network on a rank. They have @p traffic bytes and @p operations. @p
  * half: products have factors of 16 bits. */
 void mf_plan_pay_lists(struct mf_plan_cost *cost, const struct mf_placement *place, const struct mf_rates *rates,
@@ -116,6 +119,11 @@ struct mf_plan_workload {
     int (*settings)(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *settings);
 
+    /** A setting between trial 0, or a larger one that fits, and one that does not. The larger it is, the better. Its
+     * bytes are about @p share [0 to 1] of the way. Returns 0: there is none. NULL: never. */
+    int (*between)(const void *context, const struct mf_plan_numbers *fits, const struct mf_plan_numbers *too_large,
+                   double share, struct mf_plan_numbers *settings);
+
     /** A key of the rank. With these settings ranks with equal keys take equal bytes. On the same node and GPU, a step
      * also costs them the same. */
     uint64_t (*share)(const void *context, const struct mf_plan_numbers *settings, size_t ranks, size_t rank);
@@ -129,8 +137,11 @@ struct mf_plan_workload {
     void (*price)(const void *context, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
                   const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost);
 
-    /** The cost of a whole run, from that of a step; none are added where nobody knows. NULL: never. */
-    void (*run)(const void *context, const struct mf_plan_cost *step, struct mf_plan_cost *run);
+    /** The cost of a whole run, from that of a step; none are added where nobody knows. The others as of price(). NULL:
+     * never. */
+    void (*run)(const void *context, const struct mf_placement *place, const struct mf_rates *rates,
+                const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
+                const struct mf_plan_cost *step, struct mf_plan_cost *run);
 
     /** Does a step with @p a make less progress than one with @p b? Then it is not preferred for its speed. */
     int (*worse)(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b);

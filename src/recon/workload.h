@@ -85,7 +85,9 @@ size_t mf_recon_threads(const void *work, size_t ranks, size_t most);
 void mf_recon_price(const void *work, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
                     struct mf_plan_cost *cost);
-void mf_recon_whole(const void *work, const struct mf_plan_cost *step, struct mf_plan_cost *run);
+void mf_recon_whole(const void *work, const struct mf_placement *place, const struct mf_rates *rates,
+                    const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
+                    const struct mf_plan_cost *step, struct mf_plan_cost *run);
 
 /** How many of @p ranks on cores share the work of an image (mf_objective_team_of()); 1: one works alone. */
 size_t mf_recon_team(const struct mf_recon_work *work, size_t ranks);

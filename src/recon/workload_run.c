@@ -53,7 +53,9 @@ static double polish(const struct mf_recon_work *w, const struct mf_plan_cost *s
     return LAST * anew(step) + (1 + rounds / MF_POLISH_HOLD) * search(step) + rounds * (ROUND * step->total + swaps);
 }
 
-void mf_recon_whole(const void *work, const struct mf_plan_cost *step, struct mf_plan_cost *run)
+void mf_recon_whole(const void *work, const struct mf_placement *place, const struct mf_rates *rates,
+                    const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
+                    const struct mf_plan_cost *step, struct mf_plan_cost *run)
 {
     const struct mf_recon_work *w = work;
     const struct mf_solve_opts *o = w->opts;
@@ -61,6 +63,7 @@ void mf_recon_whole(const void *work, const struct mf_plan_cost *step, struct mf
     const size_t grids = mf_solve_grids(w->dims, w->target, o);
     double all = 0;
 
+    (void)place, (void)rates, (void)settings, (void)fact;
     if (o->method.method->swaps || o->evaluations < 1) return;
     for (size_t level = 0; level < grids; ++level)
         all += (double)mf_grid_evaluations(o, level == 0) * mf_solve_share(w->dims, level);

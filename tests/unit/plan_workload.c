@@ -234,6 +234,39 @@ static void search(void)
     }
 }
 
+static int between(const void *context, const struct mf_plan_numbers *fits, const struct mf_plan_numbers *too_large,
+                   double share_of, struct mf_plan_numbers *s)
+{
+    const size_t low = mf_plan_get(fits, "micro_batch"), high = mf_plan_get(too_large, "micro_batch");
+    const size_t more = (size_t)(share_of * (double)(high - low));
+
+    CHECK(context && share_of >= 0 && share_of <= 1 && low < high);
+    if (high == low + 1) return 0;
+    *s = *fits;
+    mf_plan_set(s, "micro_batch", low + (more < 1 ? 1 : more > high - low - 1 ? high - low - 1 : more));
+    return 1;
+}
+
+/* The largest micro-batch, not only a half of a half. Bytes are on a line, so that few are tried. */
+static void narrowed(void)
+{
+    const struct mf_plan_options options = {.device = "cuda", .ranks = GPUS};
+    struct mf_plan_workload fine = workload;
+    struct training t = {.parameters = 0.5e9};
+    struct mf_plan plan;
+
+    fine.between = between;
+    CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &fine, &t, &options, NULL}, &plan) == MF_OK);
+    CHECK(mf_plan_get(&plan.settings, "micro_batch") == 7 && mf_plan_get(&plan.settings, "zero") == 0);
+    CHECK(plan.candidates == 2 && plan.candidate[1].chosen &&
+          mf_plan_get(&plan.candidate[0].settings, "micro_batch") == MICRO);
+    t.refused = 6; /* nobody knows the bytes of those */
+    mf_plan_free(&plan);
+    CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &fine, &t, &options, NULL}, &plan) == MF_OK);
+    CHECK(mf_plan_get(&plan.settings, "micro_batch") == 5);
+    mf_plan_free(&plan);
+}
+
 static void refusal(void)
 {
     struct training t = {.parameters = 20e9};
@@ -406,6 +439,7 @@ int main(void)
     lines();
     names();
     search();
+    narrowed();
     refusal();
     indivisible();
     many();

@@ -177,8 +177,11 @@ static void price(const void *context, const struct mf_placement *place, size_t 
     cost->tried = cost->total;
 }
 
-static void run_cost(const void *context, const struct mf_plan_cost *step, struct mf_plan_cost *run)
+static void run_cost(const void *context, const struct mf_placement *place, const struct mf_rates *rates,
+                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
+                     const struct mf_plan_cost *step, struct mf_plan_cost *run)
 {
+    (void)place, (void)rates, (void)settings, (void)fact;
     *run = *step;
     mf_plan_scale(run, (double)samples_of(job_of(context)));
 }

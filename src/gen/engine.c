@@ -73,7 +73,7 @@ static int take_arrays(struct mf_engine *e)
     mf_pages_open(&e->pages, room->requests, room->pages_each, room->pages);
     e->seat = MF_MUST(calloc(room->requests, sizeof *e->seat), "requests");
     e->host = MF_MUST(calloc(2 * e->lists.rows + 1, sizeof *e->host), "rows");
-    e->logits = mf_arena_take(e->queue->host, e->lists.answers * e->model.vocabulary * sizeof *e->logits, "logits");
+    e->logits = mf_arena_take(e->queue->host, mf_gen_lists_host(&e->model, &e->lists), "logits");
     return e->logits ? MF_OK : MF_MEMORY;
 }
 
@@ -83,9 +83,7 @@ static int open(struct mf_engine *e, const char *folder, const struct mf_engine_
 
     MF_TRY(mf_decoder_settle(file, &e->model));
     e->context = wish->context ? wish->context : e->model.context;
-    if (e->model.rope.kind == MF_ROPE_NONE && e->context > e->model.context)
-        return mf_fail(MF_USAGE, "--context %zu: the model of '%.200s' has %zu positions", e->context, folder,
-                       e->model.context);
+    MF_TRY(mf_gen_check_context(&e->model, folder, e->context));
     size = (struct mf_gen_size){wish->requests, e->context, wish->logits};
     MF_TRY(mf_gen_lists_make(&e->model, &size, e->queue, &e->lists));
     MF_TRY(mf_walk_open(&e->walk, e->lists.net, e->queue, MF_WALK_PLANNED, NULL));

@@ -31,6 +31,12 @@ static int build(const struct mf_language *model, const struct mf_gen_size *size
     return MF_OK;
 }
 
+int mf_gen_check_context(const struct mf_language *model, const char *folder, size_t context)
+{
+    if (model->rope.kind != MF_ROPE_NONE || context <= model->context) return MF_OK;
+    return mf_fail(MF_USAGE, "--context %zu: the model of '%.200s' has %zu positions", context, folder, model->context);
+}
+
 int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size *size, struct mf_queue *queue,
                       struct mf_gen_lists *l)
 {

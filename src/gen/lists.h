@@ -8,6 +8,7 @@
 struct mf_queue;
 
 enum { MF_GEN_CHUNK = 256 /* rows of a prompt that go through together, at most */ };
+enum { MF_GEN_REQUESTS = 4096 /* at a time, at most */ };
 enum { MF_GEN_PROMPTS = 3, MF_GEN_STEPS = 24, MF_GEN_POSITIONS = 1 << 26 /* of all requests, at most */ };
 
 /** For what the lists are. */
@@ -26,10 +27,19 @@ struct mf_gen_lists {
     size_t rows, answers; /* of the largest list */
 };
 
+/** Refuses with MF_USAGE a context that the model of @p folder has no table for. Local. */
+int mf_gen_check_context(const struct mf_language *model, const char *folder, size_t context);
+
 /** Builds and plans the lists for @p queue, which may be dry. Takes no memory for weights or caches. Refuses with
  * MF_USAGE, MF_MEMORY, MF_DEVICE. mf_gen_lists_free() in any case. */
 int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size *size, struct mf_queue *queue,
                       struct mf_gen_lists *lists);
+/** Bytes of host memory that an engine takes beside the lists: logits for the host. */
+static inline size_t mf_gen_lists_host(const struct mf_language *model, const struct mf_gen_lists *lists)
+{
+    return lists->answers * model->vocabulary * sizeof(float);
+}
+
 void mf_gen_lists_free(struct mf_gen_lists *lists, struct mf_queue *queue);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
@@ -102,17 +103,38 @@ static int check_size(const struct mf_safetensors *file, const struct mf_languag
                    mf_safetensors_path(file), has);
 }
 
+static int check_family(const struct mf_language *m)
+{
+    if (families[m->family].part) return MF_OK;
+    return mf_fail(MF_INPUT, "models of type %s do not run here; those of type gpt2, opt, llama and mistral do",
+                   mf_language_name(m->family));
+}
+
 int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *m)
 {
-    if (!families[m->family].part)
-        return mf_fail(MF_INPUT, "models of type %s do not run here; those of type gpt2, opt, llama and mistral do",
-                       mf_language_name(m->family));
+    MF_TRY(check_family(m));
     if (!prefix_of(file, m))
         return mf_fail(MF_INPUT, "'%s' has no table of tokens ('%s%s.weight'), which a model of type %s has",
                        mf_safetensors_path(file), families[m->family].prefix[0], families[m->family].part[0].array[0],
                        mf_language_name(m->family));
     if (mf_safetensors_find(file, head)) m->tied = 0;
     return check_size(file, m);
+}
+
+int mf_decoder_read(const char *folder, struct mf_language *m, int *weights)
+{
+    char *path = mf_safetensors_where(folder);
+    struct mf_safetensors *file = NULL;
+    int rc = mf_language_read(folder, m);
+
+    if (rc == MF_OK) rc = check_family(m);
+    *weights = !mf_ends_with(path, ".json") || mf_ends_with(path, ".index.json");
+    *weights = *weights && access(path, F_OK) == 0;
+    if (rc == MF_OK && *weights) rc = mf_safetensors_open(folder, &file);
+    if (rc == MF_OK && *weights) rc = mf_decoder_settle(file, m);
+    mf_safetensors_close(file);
+    free(path);
+    return rc;
 }
 
 /* -- faults -- */

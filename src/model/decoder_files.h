@@ -11,6 +11,10 @@
  * without the table of tokens, and types that do not run here. */
 int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *model);
 
+/** Reads the configuration of a model's folder, of which weights need not be there (*weights). Where they are, it
+ * settles. Refuses with MF_INPUT as mf_language_read(), mf_safetensors_open() and mf_decoder_settle(). */
+int mf_decoder_read(const char *folder, struct mf_language *model, int *weights);
+
 /** Reads the weights of a net (decoder.h) that last in its walk, by pieces. Where ranks share a weight (mf_shard), no
  * other part of its arrays is read. Refuses with MF_INPUT arrays that are missing, have other extents, or are unknown,
  * naming up to ten; the arrays of all ranks are looked at. MF_NUMERIC: the first array that is not finite. */

@@ -12,6 +12,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/learn/prompts.h"
 #include "src/gen/engine.h"
+#include "src/gen/lists.h"
 #include "src/gen/reply.h"
 #include "src/gen/stops.h"
 #include "src/text/unicode.h"
@@ -306,8 +307,8 @@ static int check(const struct mf_session *s, void *options)
     if (o->top_k < 0 || o->top_k > INT32_MAX) return mf_fail(MF_USAGE, "--top-k %ld: it must be 0 or more", o->top_k);
     if (o->logits && o->from.prompts)
         return mf_fail(MF_USAGE, "--logits are of one prompt; try: --prompt or --tokens instead of --prompts");
-    if (o->requests < 1 || o->requests > 4096)
-        return mf_fail(MF_USAGE, "--requests must be 1 to 4096, not %ld", o->requests);
+    if (o->requests < 1 || o->requests > MF_GEN_REQUESTS)
+        return mf_fail(MF_USAGE, "--requests must be 1 to %d, not %ld", MF_GEN_REQUESTS, o->requests);
     if (s->comm->size > 1)
         return mf_fail(MF_USAGE, "one rank continues texts, and %d run; leave out the launcher", s->comm->size);
     return MF_OK;

@@ -1,0 +1,36 @@
+/* A run of a language model as a workload of the planner (src/plan/workload.h). Its settings are "requests" (at a time)
+ * and "context" (positions of each of them). A step gives every request a token more. Its bytes are those that an
+ * engine takes (engine.h), and the caller's own. */
+#ifndef MF_GEN_WORKLOAD_H
+#define MF_GEN_WORKLOAD_H
+
+#include <stdio.h>
+
+#include "src/gen/lists.h"
+#include "src/plan/plan.h"
+
+struct mf_gen_work {
+    const struct mf_language *model; /* settled: mf_decoder_settle() */
+    const char *name;                /* of the model, for people */
+    size_t requests;
+    int fewer;           /* there may be fewer of them, where so many do not fit */
+    size_t context;      /* 0: the longest that fits, at most that of the model */
+    size_t most;         /* context 0: positions at most; 0: those of the model */
+    int logits;          /* as in struct mf_gen_size */
+    size_t beside;       /* bytes of the caller's arrays in host memory */
+    size_t prompt, made; /* tokens of a prompt and new ones of each request, whose seconds are told */
+    int deterministic;
+};
+
+/** The workload. Its context is a struct mf_gen_work. */
+extern const struct mf_plan_workload mf_gen_workload;
+
+/** Tokens of a prompt and new ones that are taken for a trial in @p context positions. Too many of them are fewer,
+ * unless they were @p given: MF_USAGE. Local. */
+int mf_gen_tokens(size_t context, int given, size_t *prompt, size_t *made);
+
+/** Prints all lists of a rank: "list step: ..." and a line for each node. Refuses as mf_gen_lists_make(). Local. */
+int mf_gen_print_lists(const struct mf_gen_work *work, const struct mf_plan_rank *rank,
+                       const struct mf_plan_numbers *settings, FILE *to);
+
+#endif

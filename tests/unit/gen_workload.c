@@ -1,0 +1,135 @@
+/* The plan of a language model: its bytes are those that an engine takes, in one memory and in two. The
+ * longest context fits, and a page more does not.
+ * usage: gen_workload FOLDER MODEL ... */
+#include "src/gen/workload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/text.h"
+#include "src/gen/engine.h"
+#include "src/model/decoder_files.h"
+#include "tests/device.h"
+
+static int told(void *context, uint32_t token, double log_probability)
+{
+    (void)token, (void)log_probability;
+    ++*(size_t *)context;
+    return 1;
+}
+
+/* Runs requests to their end. */
+static void run(struct mf_engine *engine, size_t requests, size_t tokens, size_t most)
+{
+    const uint32_t prompt[] = {5, 7, 9, 11, 13, 6, 8, 10, 12};
+    size_t made = 0;
+
+    CHECK(tokens <= sizeof prompt / sizeof *prompt);
+    for (size_t k = 0; k < requests; ++k) {
+        const struct mf_request r = {
+            .token = prompt, .tokens = tokens, .most = most, .told = told, .context = &made, .likely = 1};
+
+        CHECK(mf_engine_add(engine, &r) == 1);
+    }
+    while (mf_engine_step(engine) > 0) {}
+    CHECK(made == requests * most);
+}
+
+static int bytes_of(const struct mf_gen_work *w, const struct mf_plan_rank *rank, size_t context,
+                    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
+{
+    struct mf_plan_numbers settings = {.count = 0};
+
+    mf_plan_set(&settings, "requests", w->requests);
+    mf_plan_set(&settings, "context", context);
+    return mf_gen_workload.bytes(w, rank, &settings, bytes);
+}
+
+/* @p device: NULL: that of the host. */
+static void check_bytes(const char *path, const struct mf_language *model, const char *device)
+{
+    static const struct mf_gen_size sizes[] = {{1, 12, 0}, {3, 40, 1}, {5, 17, 0}};
+    const struct mf_backend *backend;
+
+    if (mf_backend_find(&backend, device) != MF_OK) {
+        mf_err_clear();
+        return;
+    }
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; ++k) {
+        const struct mf_engine_wish wish = {
+            .requests = sizes[k].requests, .context = sizes[k].context, .logits = sizes[k].logits};
+        const struct mf_gen_work work = {.model = model, .requests = wish.requests, .logits = wish.logits};
+        struct device d = device_open_on(backend, 1, 0, 0);
+        const struct mf_plan_rank rank = {
+            .ranks = 1, .local_size = 1, .threads = 1, .simd = "", .apart = d.host != d.arena};
+        const size_t before = mf_arena_live(d.arena), before_host = mf_arena_live(d.host);
+        struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+        struct mf_engine *engine;
+
+        CHECK_SAYS(mf_engine_open(path, &wish, d.q, &engine) == MF_OK, "%s", mf_err_text());
+        if (engine) run(engine, wish.requests, sizes[k].context < 17 ? 3 : 9, 7);
+        CHECK(bytes_of(&work, &rank, sizes[k].context, bytes) == MF_OK);
+        CHECK_SAYS(mf_arena_peak(d.arena) - before == bytes[MF_PLAN_STATE].total, "%s on %s: %zu bytes, and not %zu",
+                   path, device, mf_arena_peak(d.arena) - before, bytes[MF_PLAN_STATE].total);
+        if (rank.apart) CHECK(mf_arena_peak(d.host) - before_host == bytes[MF_PLAN_HOST].total);
+        mf_engine_close(engine);
+        device_close(&d);
+    }
+}
+
+/* On a machine that has room for half of the model's context. */
+static void check_longest(const struct mf_language *model)
+{
+    struct mf_gen_work work = {.model = model, .name = "tiny", .requests = 3, .prompt = 4, .made = 4};
+    const struct mf_plan_rank rank = {.ranks = 1, .local_size = 1, .threads = 1, .simd = "avx2"};
+    struct mf_host host = {.count = 1,
+                           .simd = "avx2",
+                           .cores = 1,
+                           .ram_bytes = (int64_t)64 << 30,
+                           .ram_available_bytes = (int64_t)60 << 30};
+    const struct mf_hardware hardware = {.hosts = 1, .host = &host};
+    struct mf_plan_options options = {.device = "cpu", .ranks = 1, .threads = 1};
+    const struct mf_plan_ask ask = {&hardware, &mf_gen_workload, &work, &options, NULL};
+    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+    struct mf_plan plan;
+    size_t context;
+
+    CHECK(mf_plan_make(&ask, &plan) == MF_OK && mf_plan_get(&plan.settings, "context") == model->context);
+    CHECK(plan.notes == 0 && plan.cost.total > 0 && plan.run.parts == 2);
+    mf_plan_free(&plan);
+    CHECK(bytes_of(&work, &rank, model->context / 2 + 5, bytes) == MF_OK);
+    options.memory_limit = bytes[MF_PLAN_STATE].total;
+    CHECK(mf_plan_make(&ask, &plan) == MF_OK);
+    context = mf_plan_get(&plan.settings, "context");
+    CHECK(context % MF_KEPT_PAGE == 0 && context >= model->context / 2 && plan.notes == 1);
+    CHECK(plan.memory[MF_PLAN_STATE].arrays.total <= options.memory_limit);
+    CHECK(bytes_of(&work, &rank, context + MF_KEPT_PAGE, bytes) == MF_OK &&
+          bytes[MF_PLAN_STATE].total > options.memory_limit);
+    mf_plan_free(&plan);
+    work.context = model->context;
+    CHECK(mf_plan_make(&ask, &plan) == MF_MEMORY && strstr(mf_err_text(), "requests 3, context"));
+    mf_err_clear();
+    mf_plan_free(&plan);
+    work.fewer = 1;
+    CHECK(mf_plan_make(&ask, &plan) == MF_OK && mf_plan_get(&plan.settings, "requests") < 3 && plan.notes == 1);
+    mf_plan_free(&plan);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && access(argv[1], F_OK) != 0) return 77;
+    for (int k = 2; k < argc; ++k) {
+        char *path = mf_format("%s/%s", argv[1], argv[k]);
+        struct mf_language model;
+        int has_weights;
+
+        CHECK_SAYS(mf_decoder_read(path, &model, &has_weights) == MF_OK && has_weights, "%s", mf_err_text());
+        check_bytes(path, &model, "cpu");
+        check_bytes(path, &model, "shadow");
+        check_longest(&model);
+        free(path);
+    }
+    return failures != 0;
+}

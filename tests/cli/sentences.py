@@ -217,7 +217,7 @@ for word in ("all", "quick"):
     says(2, [f"--descriptor_types {word} stands alone"], "compare a.npy c.npy --descriptor_types S2", word)
 for words in ("characterize --descriptor_types S2 a.npy", "characterize --measures euler a.npy", "compare --descriptor_types S2 a.npy c.npy", "match --descriptor_types S2 a.npy"):
     says(2, ["'a.npy'; a file stands before the options"], words, without=["there are:"])
-says(2, ["no verb 'plan a.npy'; try: plan generate, plan match"], "plan a.npy")
+says(2, ["no verb 'plan a.npy'; try: plan generate, plan infer, plan match"], "plan a.npy")
 for words in ("plan reconstruct a.h5", "plan reconstruct --size 8 8 8"):
     says(2, ["--add_dimension makes a volume of an image, and none is named"], words, "--add_dimension 8")
 

@@ -75,6 +75,16 @@ void mf_peaks_json(const struct mf_peaks *peaks, struct mf_json *at)
     mf_json_put(at, "peak_bytes", j);
 }
 
+int mf_peaks_put(const struct mf_session *session, struct mf_json *at)
+{
+    struct mf_peaks peaks;
+
+    MF_TRY(mf_peaks_of(session, &peaks));
+    mf_peaks_json(&peaks, at);
+    mf_peaks_free(&peaks);
+    return MF_OK;
+}
+
 int mf_peaks_unlimited(const struct mf_session *session, int rc)
 {
     if (rc != MF_MEMORY || !session->common->dry_run || session->common->memory_limit == 0) return 0;

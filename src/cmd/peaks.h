@@ -19,6 +19,9 @@ struct mf_peaks {
 int mf_peaks_of(const struct mf_session *session, struct mf_peaks *peaks);
 void mf_peaks_free(struct mf_peaks *peaks);
 
+/** Gathers them, and puts them into the object of a run as below. Collective; refuses (agreed) with MF_MEMORY. */
+int mf_peaks_put(const struct mf_session *session, struct mf_json *at);
+
 /** "peak_bytes": {"predicted", "arena", "rss", "device"}. null: not known, or there is only host memory. Also
  * "device_used" if a device counts, and "predicted_device" if it was planned. */
 void mf_peaks_json(const struct mf_peaks *peaks, struct mf_json *at);

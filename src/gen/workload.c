@@ -18,9 +18,7 @@ static const struct mf_gen_work *work_of(const void *context) { return context; 
 
 static size_t context_most(const struct mf_gen_work *w, size_t requests)
 {
-    const size_t most = w->most ? mf_min(w->most, w->model->context) : w->model->context;
-
-    return mf_min(most, MF_GEN_POSITIONS / requests);
+    return mf_min(w->most ? w->most : w->model->context, MF_GEN_POSITIONS / requests);
 }
 
 int mf_gen_tokens(size_t context, int given, size_t *prompt, size_t *made)

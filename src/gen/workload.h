@@ -14,8 +14,8 @@ struct mf_gen_work {
     const char *name;                /* of the model, for people */
     size_t requests;
     int fewer;           /* there may be fewer of them, where so many do not fit */
-    size_t context;      /* 0: the longest that fits, at most that of the model */
-    size_t most;         /* context 0: positions at most; 0: those of the model */
+    size_t context;      /* 0: the longest that fits, */
+    size_t most;         /* at most this; 0: that of the model */
     int logits;          /* as in struct mf_gen_size */
     size_t beside;       /* bytes of the caller's arrays in host memory */
     size_t prompt, made; /* tokens of a prompt and new ones of each request, whose seconds are told */

@@ -1,9 +1,10 @@
-"""infer text-generation: an answer ends before the texts of --stop, and is printed as JSON tells it; penalties.
+"""infer text-generation: an answer ends before the texts of --stop, and is printed as JSON tells it; penalties; memory.
 
     text_generation.py MESOFORGE MPIEXEC FIXTURES
 """
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -65,6 +66,26 @@ with tempfile.TemporaryDirectory() as folder:
     one, two = (answer["text"] for answer in json.loads(run(folder, *both, "--json"))["results"])
     check(run(folder, *both) == f"the{one}\n\na pore{two}\n", "two texts")
 
+
+def memory(folder):
+    """Bytes are known before a run. What does not fit is refused, with the longest context that does."""
+    words = (MODEL, "--tokens", "5,7,9", "--logits", os.path.join(folder, "logits.npy"), "--json")
+    peak = json.loads(run(*words))["peak_bytes"]
+    check(peak["predicted"] == peak["arena"] == json.loads(run(*words, "--dry-run"))["peak_bytes"]["arena"], f"{peak}")
+    check(json.loads(run(*words, "--plan", "off"))["peak_bytes"]["arena"] == peak["arena"], "without a plan")
+    long = (os.path.join(FIXTURES, "language", "llama3-tied-bf16"), "--tokens", "5", "--context", "16000", "--memory-limit", "1")
+    done = subprocess.run([PROGRAM, "infer", "text-generation", *long, "--max-new-tokens", "12000"], capture_output=True, text=True)
+    found = re.search(r"\(1 rank, requests 1, context 12001\) needs (\d+) bytes for arrays of rank 0, but 1048576 are available \(--memory-limit\); "
+                      r"try: a context of (\d+), which fits for 1 request$", done.stderr.strip())
+    check(done.returncode == 5 and found and int(found[1]) > 1 << 20 and not done.stdout, f"{done}")
+    for more, status in ((-1, 0), (15, 5)):
+        words = ("--max-new-tokens", str(int(found[2]) + more), "--dry-run")
+        done = subprocess.run([PROGRAM, "infer", "text-generation", *long, *words], capture_output=True, text=True)
+        check(done.returncode == status, f"{words}: {done}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    memory(folder)
 prompt = ",".join(map(str, npy("input_ids.npy")))
 for penalty, name in (("1", "greedy.npy"), ("1.3", "penalised.npy")):
     got = answer(MODEL, "--tokens", prompt, "--ignore-eos", "--max-new-tokens", "9", "--repetition-penalty", penalty)["tokens"]

@@ -9,18 +9,18 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/cmd.h"
+#include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/prompts.h"
-#include "src/gen/engine.h"
-#include "src/gen/lists.h"
+#include "src/cmd/peaks.h"
 #include "src/gen/reply.h"
 #include "src/gen/stops.h"
+#include "src/model/decoder_files.h"
 #include "src/text/unicode.h"
 
 struct generation {
     struct mf_common common;
     struct mf_prompt_opts from;
-    const char *logits;
+    const char *logits, *plan;
     struct mf_texts stop;
     long most, length, context, requests, top_k;
     double temperature, top_p, repetition;
@@ -45,8 +45,10 @@ static const struct mf_opt rows[] = {
     ROW("ignore-eos", ignore_eos, MF_FLAG, NULL, "go on behind the token by which the model ends a text"),
     ROW("bare", bare, MF_FLAG, NULL, "put no special tokens around a text"),
     ROW("context", context, MF_LONG, NULL,
-        "positions of a prompt and its new tokens, at most; left out: those of the model"),
+        "positions of a prompt and its new tokens, at most; left out: those of the model. Memory is taken for the "
+        "longest prompt"),
     ROW("requests", requests, MF_LONG, "8", "prompts that are continued at the same time, at most"),
+    MF_INFER_PLAN_ROW(generation),
     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
@@ -72,6 +74,9 @@ struct job {
     const char *folder;
     struct mf_tokenizer *tokenizer;
     struct mf_tokens stops;
+    struct mf_language model;
+    struct mf_gen_work work;
+    struct mf_run_plan plan;
     struct mf_engine *engine;
     struct answer **answer; /* [answers] */
     size_t answers;
@@ -247,7 +252,9 @@ static int print_json(const struct job *job)
     MF_JSON(all, "model", job->folder, "family", mf_language_name(mf_engine_says(job->engine)->family), "context",
             mf_engine_context(job->engine), "seconds", job->seconds, "tokens_per_second",
             (double)made / fmax(job->seconds, 1e-9), "results", results);
-    rc = mf_json_write(all, stdout);
+    (void)mf_run_plan_put(&job->plan, all);
+    rc = mf_peaks_put(job->session, all);
+    if (rc == MF_OK) rc = mf_json_write(all, stdout);
     mf_json_free(all);
     return rc;
 }
@@ -334,21 +341,41 @@ static int write_logits(const struct job *job)
     return mf_reals_write(job->session->comm, job->o->logits, 2, shape, MF_AXES_UNSAID, job->logits);
 }
 
-/* With room for what the prompts need, and no more. */
-static int open_engine(struct job *job)
+/* Room for what the prompts need, and no more. */
+static int find_work(struct job *job)
 {
     const struct generation *o = job->o;
-    struct mf_engine_wish wish = {.requests = mf_min((size_t)o->requests, job->answers), .logits = o->logits != NULL};
-    struct mf_language model;
+    struct mf_gen_work *w = &job->work;
+    int has_weights;
 
-    MF_TRY(mf_language_read(job->folder, &model));
+    MF_TRY(mf_decoder_read(job->folder, &job->model, &has_weights));
+    *w = (struct mf_gen_work){.model = &job->model,
+                              .name = mf_name_base(job->folder),
+                              .requests = mf_min((size_t)o->requests, job->answers),
+                              .fewer = !mf_options_given(job->session->options, "requests"),
+                              .logits = o->logits != NULL,
+                              .deterministic = o->common.deterministic};
     for (size_t k = 0; k < job->answers; ++k) {
         struct answer *a = job->answer[k];
 
-        MF_TRY(find_most(o, o->context ? (size_t)o->context : model.context, a));
-        wish.context = mf_max(wish.context, a->prompt.tokens.count + a->most);
+        MF_TRY(find_most(o, o->context ? (size_t)o->context : job->model.context, a));
+        w->context = mf_max(w->context, a->prompt.tokens.count + a->most);
+        w->prompt = mf_max(w->prompt, a->prompt.tokens.count);
+        w->made = mf_max(w->made, a->most);
     }
-    return mf_engine_open(job->folder, &wish, job->session->queue, &job->engine);
+    if (o->logits) w->beside = job->answer[0]->prompt.tokens.count * job->model.vocabulary * sizeof *job->logits;
+    return mf_gen_check_context(&job->model, job->folder, w->context);
+}
+
+static int open_engine(struct job *job)
+{
+    struct mf_engine_wish wish;
+
+    MF_TRY(mf_infer_plan(job->session, &job->work, job->o->plan, &wish, &job->plan));
+    MF_TRY(mf_engine_open(job->folder, &wish, job->session->queue, &job->engine));
+    if (!job->work.beside) return MF_OK;
+    job->logits = mf_arena_zeros(job->session->arena, 1, job->work.beside, "logits of the prompt");
+    return job->logits ? MF_OK : MF_MEMORY;
 }
 
 static int work(struct job *job)
@@ -359,12 +386,10 @@ static int work(struct job *job)
     MF_TRY(open_tokenizer(job));
     MF_TRY(mf_prompts_each(&o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
     if (job->answers == 0) return mf_fail(MF_INPUT, "'%.300s' has no prompt", o->from.prompts);
+    MF_TRY(find_work(job));
+    if (o->common.dry_run) return mf_infer_book(job->session, &job->work);
     MF_TRY(open_engine(job));
     MF_TRY(mf_stops_read(job->folder, mf_engine_says(job->engine)->vocabulary, &job->stops));
-    if (o->logits)
-        job->logits = MF_MUST(
-            calloc(job->answer[0]->prompt.tokens.count * mf_engine_says(job->engine)->vocabulary, sizeof *job->logits),
-            "logits");
     job->lives = job->answers == 1 && !o->common.json;
     if (job->lives) show_prompt(job->answer[0]);
     if (job->lives) (void)fflush(stdout);
@@ -383,7 +408,8 @@ static void give(struct job *job)
         free(job->answer[k]);
     }
     free(job->answer);
-    free(job->logits);
+    mf_arena_give(job->session->arena, job->logits);
+    mf_run_plan_free(&job->plan);
     mf_tokens_free(&job->stops);
     mf_engine_close(job->engine);
     mf_tokenizer_close(job->tokenizer);
@@ -397,7 +423,8 @@ static int run(struct mf_session *s, void *options)
 
     (void)mf_options_positional(s->options, &words);
     job.folder = words[0];
-    rc = work(&job);
+    rc = mf_agree(s->comm, work(&job));
+    if (rc == MF_OK && s->common->dry_run) rc = mf_infer_counted(s, &job.work);
     give(&job);
     return mf_agree(s->comm, rc);
 }

@@ -1,0 +1,134 @@
+/* See infer_plan.h. */
+#include "src/cmd/infer_plan.h"
+
+#include <stdio.h>
+
+#include "kernels/stage.h"
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/cmd/peaks.h"
+
+static size_t context_of(const struct mf_gen_work *w) { return w->context ? w->context : w->model->context; }
+
+static int apply(void *context, const struct mf_plan_numbers *settings)
+{
+    struct mf_engine_wish *wish = context;
+
+    wish->requests = mf_plan_get(settings, "requests");
+    wish->context = mf_plan_get(settings, "context");
+    return MF_OK;
+}
+
+static void tell(const void *context, const struct mf_plan_numbers *derived, FILE *to)
+{
+    const struct mf_engine_wish *wish = context;
+
+    (void)derived;
+    fprintf(to, ", %zu request%s with a context of %zu", wish->requests, MF_S(wish->requests), wish->context);
+}
+
+static struct mf_planned planned_of(struct mf_session *s, struct mf_gen_work *work, const char *plan,
+                                    struct mf_engine_wish *wish)
+{
+    return (struct mf_planned){.session = s,
+                               .workload = &mf_gen_workload,
+                               .work = work,
+                               .queue = &s->home,
+                               .plan = plan,
+                               .residency = "auto",
+                               .context = wish,
+                               .apply = apply,
+                               .tell = tell};
+}
+
+/* The sentence of a context that does not fit, and behind it the longest one that does. Collective. */
+static int say_longest(struct mf_session *s, const struct mf_gen_work *work)
+{
+    struct mf_engine_wish wish = {.requests = 0};
+    struct mf_gen_work free_context = *work;
+    const struct mf_planned p = planned_of(s, &free_context, "auto", &wish);
+    struct mf_plan_numbers settings;
+    struct mf_run_plan longest;
+    char whole[MF_ERR_TEXT], why[MF_ERR_TEXT];
+    int rc;
+
+    snprintf(whole, sizeof whole, "%s", mf_err_text());
+    mf_err_take(why, sizeof why);
+    free_context.most = work->context;
+    free_context.context = 0;
+    rc = mf_planned_foresee(&p, &longest);
+    if (rc == MF_OK && longest.json && mf_plan_numbers_read(mf_json_get(longest.json, "settings"), &settings))
+        rc = mf_fail(MF_MEMORY, "%.700s; try: a context of %zu, which fits for %zu request%s%s", why,
+                     mf_plan_get(&settings, "context"), mf_plan_get(&settings, "requests"),
+                     MF_S(mf_plan_get(&settings, "requests")), work->requests > 1 ? ", or fewer --requests" : "");
+    else if (rc == MF_OK)
+        rc = mf_fail(MF_MEMORY, "%s", whole);
+    mf_run_plan_free(&longest);
+    return rc;
+}
+
+int mf_infer_plan(struct mf_session *s, const struct mf_gen_work *work, const char *plan, struct mf_engine_wish *wish,
+                  struct mf_run_plan *made)
+{
+    struct mf_gen_work mine = *work;
+    const struct mf_planned p = planned_of(s, &mine, plan, wish);
+    int rc;
+
+    wish->requests = work->requests;
+    wish->context = context_of(work);
+    wish->logits = work->logits;
+    rc = mf_planned_make(&p, made);
+    return rc == MF_MEMORY && work->context ? say_longest(s, work) : rc;
+}
+
+/* ---- a dry run ---- */
+
+int mf_infer_book(const struct mf_session *s, const struct mf_gen_work *work)
+{
+    const struct mf_plan_rank rank = {.ranks = 1,
+                                      .local_size = 1,
+                                      .threads = (size_t)s->queue->threads,
+                                      .simd = "",
+                                      .apart = mf_apart(s->queue),
+                                      .capability = s->gpu.capability};
+    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+    struct mf_plan_numbers settings = {.count = 0};
+
+    mf_plan_set(&settings, "requests", work->requests);
+    mf_plan_set(&settings, "context", context_of(work));
+    MF_TRY(mf_gen_workload.bytes(work, &rank, &settings, bytes));
+    MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)bytes[MF_PLAN_STATE].total, "a language model"));
+    return rank.apart ? mf_arena_book_once(s->arena, (ptrdiff_t)bytes[MF_PLAN_HOST].total, "a language model") : MF_OK;
+}
+
+static int print(const struct mf_session *s, const struct mf_gen_work *work, const struct mf_peaks *peaks)
+{
+    struct mf_json *json;
+    char device[60] = "";
+    int rc;
+
+    if (!s->common->json) {
+        if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[0]);
+        printf("# %s, %zu request%s with a context of %zu: arrays take %.0f bytes%s; nothing is computed\n", work->name,
+               work->requests, MF_S(work->requests), context_of(work), peaks->arena[0], device);
+        return MF_OK;
+    }
+    json = mf_json_object();
+    mf_json_bool(json, "dry_run", 1);
+    MF_JSON(json, "model", work->name, "requests", work->requests, "context", context_of(work));
+    mf_peaks_json(peaks, json);
+    rc = mf_json_write(json, stdout);
+    mf_json_free(json);
+    return rc;
+}
+
+int mf_infer_counted(const struct mf_session *s, const struct mf_gen_work *work)
+{
+    struct mf_peaks peaks;
+    int rc = MF_OK;
+
+    MF_TRY(mf_peaks_of(s, &peaks));
+    if (s->comm->rank == 0) rc = print(s, work, &peaks);
+    mf_peaks_free(&peaks);
+    return mf_agree(s->comm, rc);
+}

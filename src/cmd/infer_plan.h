@@ -1,0 +1,32 @@
+/* The plan of a language model before memory is taken: its requests, its context and its bytes. */
+ */
+#ifndef MF_CMD_INFER_PLAN_H
+#define MF_CMD_INFER_PLAN_H
+
+#include "src/base/json.h"
+#include "src/cmd/planned.h"
+#include "src/gen/engine.h"
+#include "src/gen/workload.h"
+
+/** The row of --plan, in the options of a verb. No file is read: prompts decide. */
+#define MF_INFER_PLAN_ROW(type)                       \
+    MF_CHOICE(type, "plan", plan, "auto", "auto|off", \
+              "auto: the run is planned, and refused before memory is taken where it does not fit; off: it begins")
+
+/**
+ * Plans a run on this rank's device. Sets wish->requests and wish->context, and what session->predicted has. Without
+ * a plan ("off") they follow from @p work: its context, or that of the model. A line says the plan. Call
+ * mf_run_plan_free(), also after a refusal. Collective; refuses (agreed) with MF_MEMORY, naming bytes needed and there,
+ * and the longest context that fits.
+ */
+int mf_infer_plan(struct mf_session *session, const struct mf_gen_work *work, const char *plan,
+                  struct mf_engine_wish *wish, struct mf_run_plan *made);
+
+/** For --dry-run: counts the bytes of such a run in the session's arenas. Local; refuses with MF_MEMORY what exceeds
+ * --memory-limit. */
+int mf_infer_book(const struct mf_session *session, const struct mf_gen_work *work);
+
+/** Prints what a dry run has counted. Collective; MF_OUTPUT. */
+int mf_infer_counted(const struct mf_session *session, const struct mf_gen_work *work);
+
+#endif

@@ -1,5 +1,4 @@
 /* The plan of a language model before memory is taken: its requests, its context and its bytes. */
- */
 #ifndef MF_CMD_INFER_PLAN_H
 #define MF_CMD_INFER_PLAN_H
 

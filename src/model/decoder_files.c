@@ -12,7 +12,7 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 
-enum { STACKED = 3, NAMED = 10, NAME = 200, PIECE = 1 << 20 /* numbers */ };
+enum { STACKED = MF_DECODER_STACKED, NAMED = 10, NAME = MF_DECODER_NAME, PIECE = 1 << 20 /* numbers */ };
 
 /* Arrays of a part, one above the other. Behind their names stands ".weight" or ".bias". "%zu" is the layer. */
 struct part {
@@ -60,7 +60,7 @@ static const struct part llama[] = {{"tokens", {"embed_tokens"}, 0, 0},
 /* Prefixes with which files of a family begin their names. */
 static const struct family {
     const struct part *part;
-    const char *prefix[3];
+    const char *prefix[MF_DECODER_PREFIXES];
 } families[MF_LANGUAGE_FAMILIES] = {[MF_GPT2] = {gpt2, {"transformer.", ""}},
                                     [MF_OPT] = {opt, {"model.decoder.", "decoder.", ""}},
                                     [MF_LLAMA] = {llama, {"model.", ""}},
@@ -177,14 +177,32 @@ static const struct part *find_part(const struct mf_language *m, const char *nam
     return p->part ? p : NULL;
 }
 
-static void array_name(const struct loading *l, const char *pattern, size_t layer, const char *end, char name[NAME])
+static void array_name(const char *prefix, const char *pattern, size_t layer, const char *end, char name[NAME])
 {
     const char *number = strstr(pattern, "%zu");
 
     if (number)
-        snprintf(name, NAME, "%s%.*s%zu%s.%s", l->prefix, (int)(number - pattern), pattern, layer, number + 3, end);
+        snprintf(name, NAME, "%s%.*s%zu%s.%s", prefix, (int)(number - pattern), pattern, layer, number + 3, end);
     else
-        snprintf(name, NAME, "%s%s.%s", l->prefix, pattern, end);
+        snprintf(name, NAME, "%s%s.%s", prefix, pattern, end);
+}
+
+size_t mf_decoder_arrays(const struct mf_language *m, const char *weight, int in_head, size_t prefix,
+                         char name[STACKED][NAME])
+{
+    const struct family *f = &families[m->family];
+    const struct part *p;
+    const char *end;
+    size_t layer, n = 0;
+
+    if (!f->part || !f->prefix[prefix]) return 0;
+    if (strcmp(weight, "head.weight") == 0 || (in_head && strcmp(weight, "tokens.weight") == 0)) {
+        snprintf(name[0], NAME, "%s", head);
+        return 1;
+    }
+    p = find_part(m, weight, &layer, &end);
+    for (; p && n < STACKED && p->array[n]; ++n) array_name(f->prefix[prefix], p->array[n], layer, end, name[n]);
+    return n;
 }
 
 /* -- arrays -- */
@@ -343,7 +361,7 @@ static void find_arrays(struct loading *l, const struct mf_value *value, struct 
     for (int k = 0; k < STACKED && p->array[k]; ++k) {
         char name[NAME];
 
-        array_name(l, p->array[k], layer, end, name);
+        array_name(l->prefix, p->array[k], layer, end, name);
         to->array[k] = wanted(l, value, name, p->turned);
         if (!to->array[k]) return;
         rows += rows_of(to->array[k], value, p->turned);

@@ -20,4 +20,13 @@ int mf_decoder_read(const char *folder, struct mf_language *model, int *weights)
  * naming up to ten; the arrays of all ranks are looked at. MF_NUMERIC: the first array that is not finite. */
 int mf_decoder_load(const struct mf_language *model, const struct mf_weights *weights, struct mf_safetensors *file);
 
+/** Names of arrays in files. */
+enum { MF_DECODER_STACKED = 3, MF_DECODER_PREFIXES = 3, MF_DECODER_NAME = 200 };
+
+/** The arrays of files that make one weight of ours (decoder.h), with the ends of their names. Prefix 0 is that of the
+ * model's class in transformers. Files may have others. A table may be the last product (@p in_head). Returns how many
+ * arrays there are; 0: such names are not known. */
+size_t mf_decoder_arrays(const struct mf_language *model, const char *weight, int in_head, size_t prefix,
+                         char name[MF_DECODER_STACKED][MF_DECODER_NAME]);
+
 #endif

@@ -8,6 +8,7 @@
 #include "src/base/text.h"
 #include "src/net/pass.h"
 #include "src/net/uses.h"
+#include "src/place/names.h"
 
 /* -- names of blocks -- */
 
@@ -19,16 +20,6 @@ static size_t common_words(const char *a, const char *b)
     for (; a[i] && a[i] == b[i]; ++i)
         if (a[i] == '.') common = i;
     return (!a[i] || a[i] == '.') && (!b[i] || b[i] == '.') ? i : common;
-}
-
-/* "blocks.3.attn" -> "blocks.3": a block ends with its number. */
-static void cut_behind_number(char *name)
-{
-    for (char *word = name; word; word = strchr(word, '.') ? strchr(word, '.') + 1 : NULL) {
-        const size_t length = strcspn(word, "."), digits = strspn(word, "0123456789");
-
-        if (digits == length && length > 0) word[length] = '\0';
-    }
 }
 
 /* The name of each segment of a list [segments + 1]; NULL: it is none, or its name stands twice. */
@@ -49,7 +40,7 @@ static char **block_names(const struct mf_list *list)
     }
     for (size_t k = 1; k < n; ++k) {
         if (!name[k]) continue;
-        cut_behind_number(name[k]);
+        mf_name_cut(name[k]);
         if (*name[k]) continue;
         free(name[k]);
         name[k] = mf_format("block.%zu", k - 1);
@@ -235,7 +226,7 @@ size_t mf_parts_named(const struct mf_parts *parts, const char *name)
     return p;
 }
 
-static int touches(const struct mf_part_array *a, size_t part)
+int mf_part_has(const struct mf_part_array *a, size_t part)
 {
     size_t k = 0;
 
@@ -248,7 +239,7 @@ size_t mf_parts_sharing(const struct mf_parts *parts, size_t part, size_t from)
     size_t next = parts->count;
 
     for (size_t a = 0; a < parts->arrays; ++a)
-        for (size_t k = 0; touches(&parts->array[a], part) && k < parts->array[a].parts; ++k) {
+        for (size_t k = 0; mf_part_has(&parts->array[a], part) && k < parts->array[a].parts; ++k) {
             const size_t other = parts->array[a].part[k];
 
             if (other != part && (from == parts->count || other > from) && other < next) next = other;

@@ -13,6 +13,7 @@ struct mf_place_device {
     char name[MF_DEVICE_NAME]; /* "cuda:0", "cpu" */
     uint64_t memory, free;     /* bytes; 0: not known */
     int is_cores;              /* host memory, and the cores compute */
+    int capability;            /* of a GPU, 10 major + minor */
 };
 
 /** The devices that share a model. */

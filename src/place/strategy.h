@@ -25,7 +25,7 @@ void mf_place_sequential(const struct mf_parts *parts, const struct mf_place_dev
 /** The sizes of a model's parts, in any unit. */
 struct mf_place_sizes {
     size_t layers;
-    double embeddings, head, *layer; /* [layers] */
+    double embeddings, *layer; /* [layers] */
 };
 
 /**

@@ -11,6 +11,10 @@
  */
 double mf_ceiling_memory(int threads, double seconds, size_t n, float *a, const float *b, const float *c);
 
+/** Rate at which an array is read [bytes/s], averaged over about @p seconds. a: [n] is filled by mf_ceiling_touch().
+ * Choose n larger than the caches. */
+double mf_ceiling_read(int threads, double seconds, size_t n, const float *a);
+
 /** Fills the arrays, each thread its own part, so that first touch places it near its core. */
 void mf_ceiling_touch(int threads, size_t n, float *a, float *b, float *c);
 

@@ -74,6 +74,42 @@ void mf_ceiling_touch(int threads, size_t n, float *a, float *b, float *c)
     }
 }
 
+/* Enough sums at a time that none waits for another. */
+static float sum_of(size_t n, const float *a)
+{
+    enum { SUMS = 64 };
+    float sum[SUMS] = {0}, all = 0;
+    size_t i = 0;
+
+    for (; i + SUMS <= n; i += SUMS)
+#pragma omp simd
+        for (int k = 0; k < SUMS; ++k) sum[k] += a[i + (size_t)k];
+    for (; i < n; ++i) sum[0] += a[i];
+    for (int k = 0; k < SUMS; ++k) all += sum[k];
+    return all;
+}
+
+double mf_ceiling_read(int threads, double seconds, size_t n, const float *a)
+{
+    const double start = mf_now();
+    double bytes = 0;
+    volatile float keep;
+    float sum = 0;
+
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : sum, bytes)
+    for (int t = 0; t < threads; ++t) {
+        const struct mf_span part = mf_cut(n, (size_t)threads, (size_t)t);
+
+        do {
+            sum += sum_of(part.count, a + part.first);
+            bytes += (double)(part.count * sizeof *a);
+        } while (mf_now() < start + seconds);
+    }
+    keep = sum;
+    (void)keep;
+    return bytes / (mf_now() - start);
+}
+
 double mf_ceiling_memory(int threads, double seconds, size_t n, float *a, const float *b, const float *c)
 {
     double start = mf_now(), bytes = 0;

@@ -58,11 +58,26 @@ static void find_frequencies(struct mf_engine *e)
     }
 }
 
+/* Uniform ones, which are drawn faster than normal ones of the same deviation. */
+static void invent(struct mf_engine *e, const struct mf_weights *w)
+{
+    for (size_t v = 0; v < e->lists.net->values; ++v) {
+        struct mf_weight *weight = e->lists.net->value[v].weight;
+
+        if (!weight || weight->start != MF_START_NORMAL) continue;
+        weight->start = MF_START_UNIFORM;
+        weight->spread *= sqrt(3);
+    }
+    mf_weights_start(w, 1);
+}
+
 static int load(struct mf_engine *e, struct mf_safetensors *file)
 {
     const struct mf_weights w = {e->lists.net, e->walk, e->lists.prompt[0].list, e->queue, &e->layout, NULL, 1};
 
-    return mf_decoder_load(&e->model, &w, file);
+    if (file) return mf_decoder_load(&e->model, &w, file);
+    invent(e, &w);
+    return MF_OK;
 }
 
 static int take_arrays(struct mf_engine *e)
@@ -77,11 +92,12 @@ static int take_arrays(struct mf_engine *e)
     return e->logits ? MF_OK : MF_MEMORY;
 }
 
+/* @p file: NULL: weights are random. */
 static int open(struct mf_engine *e, const char *folder, const struct mf_engine_wish *wish, struct mf_safetensors *file)
 {
     struct mf_gen_size size;
 
-    MF_TRY(mf_decoder_settle(file, &e->model));
+    if (file) MF_TRY(mf_decoder_settle(file, &e->model));
     e->context = wish->context ? wish->context : e->model.context;
     MF_TRY(mf_gen_check_context(&e->model, folder, e->context));
     size = (struct mf_gen_size){wish->requests, e->context, wish->logits};
@@ -99,7 +115,7 @@ int mf_engine_open(const char *folder, const struct mf_engine_wish *wish, struct
     int rc = mf_language_read(folder, &e->model);
 
     e->queue = queue;
-    if (rc == MF_OK) rc = mf_safetensors_open(folder, &file);
+    if (rc == MF_OK && !wish->random) rc = mf_safetensors_open(folder, &file);
     if (rc == MF_OK) rc = open(e, folder, wish, file);
     mf_safetensors_close(file);
     *engine = rc == MF_OK ? e : NULL;

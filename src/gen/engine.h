@@ -17,6 +17,7 @@ struct mf_engine_wish {
     size_t requests; /* at a time */
     size_t context;  /* positions of one, at most; 0: those of the model */
     int logits;      /* requests may want those of their prompts (seen) */
+    int random;      /* weights are random numbers: config.json is enough, and nothing else is read */
 };
 
 /** How the next token is chosen. All zero: it is the most probable one. */

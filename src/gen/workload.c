@@ -111,8 +111,9 @@ static size_t cache_bytes(const struct mf_net *net)
     return sum;
 }
 
-/* Bytes that a list reads and writes, but for caches, and for tables of which it gathers rows. */
-static double traffic(const struct mf_list *list)
+/* Bytes that a list reads and writes. Caches are left out, and tables of which it gathers rows. @p weights: only
+ * weights count. */
+static double traffic(const struct mf_list *list, int weights)
 {
     struct mf_operand operand[MF_OPERANDS];
     double sum = 0;
@@ -124,7 +125,8 @@ static double traffic(const struct mf_list *list)
         for (size_t k = 0; k < n; ++k) {
             const struct mf_value *value = &list->net->value[operand[k].value];
 
-            if (value->role == MF_ROLE_WORK || is_cache(value)) continue;
+            if (value->role == MF_ROLE_WORK || is_cache(value) || (weights && value->role != MF_ROLE_PARAMETER))
+                continue;
             if (node->op == MF_OP_GATHER && operand[k].value == node->in[0]) continue;
             sum += (double)mf_shape_bytes(&value->shape);
         }
@@ -145,9 +147,9 @@ static void find_facts(const struct mf_gen_lists *l, double fact[MF_PLAN_FACTS])
 {
     const struct mf_list *step = l->step[l->steps - 1].list, *chunk = l->prompt[MF_GEN_PROMPTS - 1].list;
 
-    fact[STEP_BYTES] = traffic(step);
+    fact[STEP_BYTES] = traffic(step, 0);
     fact[STEP_OPERATIONS] = operations(step);
-    fact[CHUNK_BYTES] = traffic(chunk);
+    fact[CHUNK_BYTES] = traffic(chunk, 0);
     fact[CHUNK_OPERATIONS] = operations(chunk);
     fact[NODES] = (double)step->nodes;
 }
@@ -302,13 +304,34 @@ static void pay(struct mf_plan_cost *cost, const struct mf_placement *place, con
     mf_plan_pay(cost, "waiting", place->device ? nodes * MF_SECONDS_REPLAY : 0);
 }
 
-/* A step in the middle of the new tokens. */
+/* Positions that a request sees in the middle of its new tokens. */
+static double positions_now(const struct mf_gen_work *w, size_t context)
+{
+    return seen(w->model, fmin((double)context, (double)w->prompt + 0.5 * (double)w->made));
+}
+
+int mf_gen_step_bytes(const struct mf_gen_work *w, size_t threads_of, double *bytes)
+{
+    const struct mf_plan_rank rank = {.ranks = 1, .local_size = 1, .threads = threads_of, .simd = ""};
+    struct mf_plan_numbers settings = {.count = 0};
+    struct dry d;
+    int rc;
+
+    mf_plan_set(&settings, "requests", w->requests);
+    mf_plan_set(&settings, "context", w->context);
+    rc = open_dry(&d, w, &rank, &settings);
+    if (rc == MF_OK)
+        *bytes = traffic(d.lists.step[d.lists.steps - 1].list, 1) +
+                 (double)w->requests * attention_bytes(w->model, positions_now(w, w->context));
+    close_dry(&d);
+    return rc;
+}
+
 static void price(const void *context, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
                   const struct mf_plan_numbers *s, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
 {
     const struct mf_gen_work *w = work_of(context);
-    const double requests = (double)mf_plan_get(s, "requests"), positions = (double)mf_plan_get(s, "context");
-    const double now = seen(w->model, fmin(positions, (double)w->prompt + 0.5 * (double)w->made));
+    const double requests = (double)mf_plan_get(s, "requests"), now = positions_now(w, mf_plan_get(s, "context"));
 
     (void)rank;
     pay(cost, place, rates, fact[STEP_BYTES] + requests * attention_bytes(w->model, now),

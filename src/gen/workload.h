@@ -29,6 +29,10 @@ extern const struct mf_plan_workload mf_gen_workload;
  * unless they were @p given: MF_USAGE. Local. */
 int mf_gen_tokens(size_t context, int given, size_t *prompt, size_t *made);
 
+/** Bytes of weights, keys and values that a step of work->requests reads, in the middle of the new tokens. They are
+ * those of a rank on the host. Refuses as mf_gen_lists_make(). Local. */
+int mf_gen_step_bytes(const struct mf_gen_work *work, size_t threads, double *bytes);
+
 /** Prints all lists of a rank: "list step: ..." and a line for each node. Refuses as mf_gen_lists_make(). Local. */
 int mf_gen_print_lists(const struct mf_gen_work *work, const struct mf_plan_rank *rank,
                        const struct mf_plan_numbers *settings, FILE *to);

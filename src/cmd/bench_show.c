@@ -2,9 +2,14 @@
 #include "src/cmd/bench_show.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "io/atomic.h"
+#include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/cmd/about.h"
 
 /* The columns of nccl-tests, then MPI's bare call and how many times as long it takes. */
 void mf_bench_show_head(const struct mf_bench_net *net, int ranks)
@@ -226,4 +231,32 @@ void mf_bench_show_speed(const struct mf_json *speed)
            mf_json_get_real(speed, "samples_per_second"), mf_json_get_real(speed, "network_alone"),
            100 * mf_json_get_real(speed, "network_seconds") / all, mf_json_get_real(speed, "gmac_per_second"),
            100 * mf_json_get_real(speed, "writing_seconds") / all);
+}
+
+int mf_bench_place(const struct mf_session *s, struct mf_json *json)
+{
+    struct mf_json *hosts = mf_json_array();
+    char name[256] = "";
+    void *all = NULL;
+    int rc;
+
+    if (gethostname(name, sizeof name - 1) != 0) strcpy(name, "?");
+    rc = mf_comm_gather(s->comm, name, sizeof name, &all, NULL);
+    for (int r = 0; rc == MF_OK && r < s->comm->size; ++r)
+        mf_json_text(hosts, NULL, (char *)all + (size_t)r * sizeof name);
+    MF_JSON(json, "hosts", hosts, "ranks", s->comm->size, "threads", s->threads, "device", s->backend->name, "mpi",
+            mf_comm_version(), "build", mf_about_build());
+    free(all);
+    return rc;
+}
+
+int mf_bench_write(const struct mf_session *s, const struct mf_json *json)
+{
+    const int first = s->comm->rank == 0;
+    struct mf_atomic file;
+
+    MF_TRY(mf_agree(s->comm, first && s->common->json ? mf_json_write(json, stdout) : MF_OK));
+    if (!s->common->output) return MF_OK;
+    MF_TRY(mf_atomic_open(s->comm, s->common->output, 0, &file));
+    return mf_atomic_close(s->comm, &file, first ? mf_json_save(json, file.temporary, s->common->output) : MF_OK);
 }

@@ -6,6 +6,7 @@
 #include "src/bench/files.h"
 #include "src/bench/net.h"
 #include "src/bench/scaling.h"
+#include "src/cmd/session.h"
 
 /** On standard output; rank 0 calls them. */
 void mf_bench_show_head(const struct mf_bench_net *net, int ranks);
@@ -29,6 +30,12 @@ struct mf_json *mf_bench_points_json(const char *what, long threads, int weak, c
 /** The work rows of a run's --log-view (docs/FILES.md): rates, and their share of the cores' peak rates. */
 void mf_bench_show_kernels(const size_t dims[3], const struct mf_json *view);
 struct mf_json *mf_bench_kernels_json(const size_t dims[3], const struct mf_json *view);
+
+/** Says where it was measured: hosts, ranks, threads, device, build. Collective; refuses (agreed) with MF_MEMORY. */
+int mf_bench_place(const struct mf_session *session, struct mf_json *json);
+
+/** Rank 0 prints an object with --json, and writes it to --output. Collective; MF_OUTPUT (agreed). */
+int mf_bench_write(const struct mf_session *session, const struct mf_json *json);
 
 /** One line about the "speed" of generate --json. */
 void mf_bench_show_speed(const struct mf_json *speed);

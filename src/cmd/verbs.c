@@ -4,6 +4,7 @@
 /* clang-format off */
 const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_bench,
+    &mf_cmd_bench_infer,
     &mf_cmd_characterize,
     &mf_cmd_compare,
     &mf_cmd_data_export,

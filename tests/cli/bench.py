@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import shutil
 import sys
 import tempfile
 
@@ -14,6 +15,7 @@ import runs
 from runs import check, finish
 
 program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
+fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures")
 # What a link carries per byte of the buffer, on n ranks.
 SHARE = {"allreduce": lambda n: 2 * (n - 1) / n, "reduce-scatter": lambda n: (n - 1) / n, "all-gather": lambda n: (n - 1) / n,
          "alltoall": lambda n: (n - 1) / n, "evaluation": lambda n: 4 * (n - 1) / n, "halo": lambda n: 1, "p2p": lambda n: 1}
@@ -123,6 +125,29 @@ def in_a_step():
     check(done.status == 4 and "ended with status 1" in done.err, f"another launcher in a step: {done}")
 
 
+def language_model():
+    """Rows add up; a folder without weights does, too."""
+    os.mkdir("shape")
+    shutil.copy(os.path.join(fixtures, "language", "gpt2", "config.json"), "shape")
+    done = runs.run(program, "bench", "infer", "shape", "--requests", "3,1", "--prompt-tokens", 20, "--new-tokens", 9, "--threads", 1, "--json", "--output", "tokens.json")
+    check(done.status == 0 and "random numbers" in done.err, f"{done}")
+    with open("tokens.json") as file:
+        said = json.load(file)
+    one = said["measured"][0]
+    check(said == json.loads(done.out) and one["what"] == "infer" and one["random_weights"] and one["prompt_tokens"] == 20 and one["new_tokens"] == 9, f"{one}")
+    check([row["requests"] for row in one["rows"]] == [3, 1] and one["parameters"] == 38080, f"{one}")
+    for row in one["rows"]:
+        check(0 < row["step_seconds"] <= row["step_seconds_95"] and row["first_token_seconds"] > 0 and row["prompt_tokens_per_second"] > 0, f"{row}")
+        check(math.isclose(row["tokens_per_second"], row["requests"] / row["step_seconds"], rel_tol=1e-9), f"{row}")
+        step = row["bytes_per_token"] * row["requests"]
+        check(math.isclose(row["share_of_read_rate"], step / row["step_seconds"] / row["read_rate"], rel_tol=1e-9), f"{row}")
+        # all weights but the table of positions, and keys and values of two layers, heads of 32 numbers together, at 24.5 positions
+        caches = row["requests"] * 2 * 2 * 24.5 * 32 * 4
+        check(step - caches == 4 * (one["parameters"] - 64 * 32), f"{row}: {step - caches}")
+    os.remove("tokens.json")
+    shutil.rmtree("shape")
+
+
 def table():
     """Rows for people have the columns of nccl-tests; a file gets what --json prints."""
     status, out, err = runs.run(program, "bench", "allreduce", "--max_bytes", 1024, *QUICK, "--output", "net.json", ranks=2,
@@ -144,6 +169,7 @@ with tempfile.TemporaryDirectory() as folder:
     scaling()
     job_cores()
     in_a_step()
+    language_model()
     exchanges(2, "--device", "shadow")
     table()
     runs.refuses(program, [

@@ -28,6 +28,8 @@ def measurements(name, ranks, bare=True):
               for r in (1, 2, 4)]
     kernels = [{"kernel": "S2", "calls": 4, "seconds": 0.002, "bandwidth": 5e9, "rate": 7e9, "share_of_memory": 0.25,
                 "share_of_fp32": 0.5}]
+    tokens = [{"requests": n, "prompt_tokens_per_second": 411.0, "tokens_per_second": 30.0 * n, "first_token_seconds": 1.5 * n, "step_seconds": 0.04,
+               "step_seconds_95": 0.05, "bytes_per_token": 5e8 / n, "read_rate": 2e10 if bare else None, "share_of_read_rate": 0.625 if bare else None} for n in (1, 8)]
     ways = {k: TIME for k in ("seconds", "hdf5_seconds", "raw_seconds")}
     with open(name, "w") as file:
         json.dump({"hosts": ["<first>"] * ranks, "ranks": ranks, "threads": 1, "device": "cpu", "mpi": "none", "build": "a & b",
@@ -35,6 +37,7 @@ def measurements(name, ranks, bare=True):
                                 {"what": "reconstruct", "scaling": "strong", "threads": 1, "rows": points},
                                 {"what": "reconstruct", "scaling": "weak", "threads": 1, "rows": points},
                                 {"what": "kernels", "shape": [64, 64, 64], "rows": kernels},
+                                {"what": "infer", "model": "tiny", "rows": tokens},
                                 {"what": "io", "shape": [64, 64, 64], "bytes": 64**3, "write": ways, "read": ways, "wrong": 0}]}, file)
 
 
@@ -59,18 +62,18 @@ def measured():
     measurements("two.json", 3)
     status, _, err = runs.run(program, "report", "one.json", "two.json", "--output", "bench.html", "--title", "a < b")
     check(status == 0, f"report: {status} {err}")
-    page = check_page("bench.html", 3)  # all-reduce, speedup, efficiency: both files in each
+    page = check_page("bench.html", 4)  # all-reduce, speedup, efficiency, tokens: both files in each
     check("<title>a &lt; b</title>" in page and "&lt;first&gt;" in page and "<first>" not in page, "escaped texts")
     found = cells(page)
-    check({"64 x 64 x 64", "20.00", "0.150", "500.00", "25.0 %", "5.00", "13.107"} <= set(found), f"cells: {found}")
+    check({"64 x 64 x 64", "20.00", "0.150", "500.00", "25.0 %", "5.00", "13.107", "411.0", "240.00", "12.0000", "62.5 %"} <= set(found), f"cells: {found}")
     pictures = []  # the curve of MPI alone is in the first one, and in no other
     for bare in (True, False):
         measurements("one.json", 2, bare)
         runs.run(program, "report", "one.json", "--output", "bare.html")
         with open("bare.html") as file:
             pictures.append(re.findall(r'src="data:image/png;base64,([^"]+)"', file.read()))
-    check([a == b for a, b in zip(*pictures)] == [False, True, True], "MPI alone in the pictures")
-    check(page.count("<h2>") == 6, f"{page.count('<h2>')} sections")
+    check([a == b for a, b in zip(*pictures)] == [False, True, True, True], "MPI alone in the pictures")
+    check(page.count("<h2>") == 7, f"{page.count('<h2>')} sections")
 
 
 def ran():

@@ -2,13 +2,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "io/atomic.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/bench/net.h"
-#include "src/cmd/about.h"
 #include "src/cmd/bench_runs.h"
 #include "src/cmd/bench_show.h"
 #include "src/cmd/cmd.h"
@@ -172,36 +169,6 @@ static int measure_one(const struct mf_session *s, const struct bench *o, const 
     return measure_net(s, o, range, mf_bench_net_find(what), to);
 }
 
-/* Where it was measured. Collective. */
-static int place_json(const struct mf_session *s, struct mf_json *json)
-{
-    struct mf_json *hosts = mf_json_array();
-    char name[256] = "";
-    void *all = NULL;
-    int rc;
-
-    if (gethostname(name, sizeof name - 1) != 0) strcpy(name, "?");
-    rc = mf_comm_gather(s->comm, name, sizeof name, &all, NULL);
-    for (int r = 0; rc == MF_OK && r < s->comm->size; ++r)
-        mf_json_text(hosts, NULL, (char *)all + (size_t)r * sizeof name);
-    MF_JSON(json, "hosts", hosts, "ranks", s->comm->size, "threads", s->threads, "device", s->backend->name, "mpi",
-            mf_comm_version(), "build", mf_about_build());
-    free(all);
-    return rc;
-}
-
-/* Rank 0 prints and writes. Collective. */
-static int report(const struct mf_session *s, const struct mf_json *json)
-{
-    const int first = s->comm->rank == 0;
-    struct mf_atomic file;
-
-    MF_TRY(mf_agree(s->comm, first && s->common->json ? mf_json_write(json, stdout) : MF_OK));
-    if (!s->common->output) return MF_OK;
-    MF_TRY(mf_atomic_open(s->comm, s->common->output, 0, &file));
-    return mf_atomic_close(s->comm, &file, first ? mf_json_save(json, file.temporary, s->common->output) : MF_OK);
-}
-
 static int run(struct mf_session *s, void *options)
 {
     const struct bench *o = options;
@@ -216,10 +183,10 @@ static int run(struct mf_session *s, void *options)
     n = mf_options_positional(s->options, &name);
     json = mf_json_object();
     list = mf_json_array();
-    rc = place_json(s, json);
+    rc = mf_bench_place(s, json);
     for (size_t i = 0; i < n && rc == MF_OK; ++i) rc = measure_one(s, o, &range, name[i], list);
     mf_json_put(json, "measured", list);
-    if (rc == MF_OK) rc = report(s, json);
+    if (rc == MF_OK) rc = mf_bench_write(s, json);
     mf_json_free(json);
     return rc;
 }
@@ -240,6 +207,7 @@ static const char text[] =
     "in separate runs that alternate between the numbers of ranks of --scaling:\n"
     "seconds, speedup, efficiency, the serial fraction (Karp and Flatt), and what it\n"
     "leaves of the speedup of up to 4096 ranks. Or\n"
+    "  infer FOLDER    tokens per second of a language model: a verb of its own\n"
     "  io              a volume of labels to the disk and back: our files, HDF5\n"
     "                  alone, bytes alone, in --data_folder, which must exist\n"
     "                  (default: the current one)\n"

@@ -72,6 +72,23 @@ static void kernel_cells(const struct mf_json *row, char cell[CELLS][CELL])
     snprintf(cell[6], CELL, "%.1f %%", 100 * mf_json_get_real(row, "share_of_fp32"));
 }
 
+static double requests(const struct mf_json *row) { return mf_json_get_real(row, "requests"); }
+static double tokens(const struct mf_json *row) { return mf_json_get_real(row, "tokens_per_second"); }
+
+static void infer_cells(const struct mf_json *row, char cell[CELLS][CELL])
+{
+    const double share = mf_json_get_real(row, "share_of_read_rate");
+
+    snprintf(cell[0], CELL, "%.0f", requests(row));
+    snprintf(cell[1], CELL, "%.1f", mf_json_get_real(row, "prompt_tokens_per_second"));
+    snprintf(cell[2], CELL, "%.2f", tokens(row));
+    snprintf(cell[3], CELL, "%.4f", mf_json_get_real(row, "first_token_seconds"));
+    snprintf(cell[4], CELL, "%.3f", 1e3 * mf_json_get_real(row, "step_seconds"));
+    snprintf(cell[5], CELL, "%.3f", 1e3 * mf_json_get_real(row, "step_seconds_95"));
+    snprintf(cell[6], CELL, "%.3f", 1e-6 * mf_json_get_real(row, "bytes_per_token"));
+    snprintf(cell[7], CELL, share > 0 ? "%.1f %%" : "-", 100 * share);
+}
+
 #define SCALING "ranks", "extents", "seconds", "speedup", "efficiency", "serial share"
 
 static const struct kind net = {"Bus bandwidth",
@@ -91,8 +108,21 @@ static const struct kind kernels = {
     NULL, NULL, NULL,         7, {"kernel", "calls", "us per call", "GB/s", "of memory", "GFLOP/s", "of arithmetic"},
     NULL, NULL, kernel_cells, 0, 0};
 
+static const struct kind infer = {
+    "Tokens per second",
+    "requests",
+    "tokens/s",
+    8,
+    {"requests", "prompt tokens/s", "tokens/s", "first token s", "step ms", "95 % ms", "MB of a token", "of read rate"},
+    requests,
+    tokens,
+    infer_cells,
+    0,
+    0};
+
 static const struct kind *kind_of(const struct mf_json *one)
 {
+    if (strcmp(mf_json_get_text(one, "what"), "infer") == 0) return &infer;
     if (strcmp(mf_json_get_text(one, "what"), "kernels") == 0) return &kernels;
     if (strcmp(mf_json_get_text(one, "scaling"), "strong") == 0) return &strong;
     if (strcmp(mf_json_get_text(one, "scaling"), "weak") == 0) return &weak;

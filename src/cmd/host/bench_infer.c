@@ -1,0 +1,398 @@
+/* bench infer: how fast a language model continues texts, beside the rate at which this machine reads memory. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/ceiling.h"
+#include "kernels/stage.h"
+#include "src/base/bounds.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cmd/bench_show.h"
+#include "src/cmd/cores.h"
+#include "src/cmd/infer_plan.h"
+#include "src/cmd/peaks.h"
+#include "src/model/decoder_files.h"
+
+struct bench_infer {
+    struct mf_common common;
+    struct mf_longs requests;
+    long prompt, made, turns;
+};
+
+#define ROW(word, field, kind, standard, help) MF_OPT(bench_infer, word, field, kind, standard, help)
+
+static const struct mf_opt rows[] = {
+    ROW("requests", requests, MF_LONGS, "1,8", "so many texts at the same time, one number after the other"),
+    ROW("prompt-tokens", prompt, MF_LONG, "512", "tokens of a prompt"),
+    ROW("new-tokens", made, MF_LONG, "128", "new tokens of each request"),
+    ROW("turns", turns, MF_LONG, "1", "measure all numbers of requests so often, in turn"), MF_OPT_END};
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+enum { NUMBERS = 16 /* of requests */, TURNS = 99, WINDOWS = 8 /* in which the read rate is measured, of a turn */ };
+static const double WINDOW = 0.02; /* seconds */
+
+/* One number of requests: seconds of its prompts, first tokens, and steps; and what it was measured beside. */
+struct point {
+    size_t requests;
+    struct samples {
+        size_t count;
+        double *at;
+    } prompt, first, step, rate; /* rate: [bytes/s] */
+    double bytes;                /* that a step reads */
+};
+
+struct job {
+    struct mf_session *session;
+    const struct bench_infer *o;
+    const char *folder;
+    struct mf_language model;
+    int has_weights;
+    struct mf_gen_work work;
+    struct mf_run_plan plan;
+    struct mf_engine *engine;
+    uint32_t *prompt; /* [work.prompt] */
+    float *memory;    /* that is read to measure a rate; NULL: not on this device */
+    size_t floats;
+    struct point point[NUMBERS];
+    size_t points;
+};
+
+static void put(struct samples *s, double value)
+{
+    s->at = MF_MUST(realloc(s->at, (s->count + 1) * sizeof *s->at), "samples");
+    s->at[s->count++] = value;
+}
+
+/* ---- a turn ---- */
+
+/* A turn hears of its requests. */
+struct turn {
+    struct point *to;
+    double began;     /* of the turn, */
+    double last;      /* of the last prompt */
+    size_t told, old; /* in one step: new tokens, and those behind the first of a request */
+};
+
+struct heard {
+    struct turn *turn;
+    size_t made;
+};
+
+static int told(void *context, uint32_t token, double log_probability)
+{
+    struct heard *h = context;
+    struct turn *t = h->turn;
+    const double now = mf_now();
+
+    (void)token, (void)log_probability;
+    ++t->told;
+    t->old += h->made > 0;
+    if (h->made++ > 0) return 1;
+    put(&t->to->first, now - t->began);
+    put(&t->to->prompt, now - t->last);
+    t->last = now;
+    return 1;
+}
+
+static void read_memory(const struct job *job, struct samples *to)
+{
+    if (job->memory) put(to, mf_ceiling_read(job->session->queue->threads, WINDOW, job->floats, job->memory));
+}
+
+/* The read rate is measured between steps, so that other load meets both. */
+static int step_all(struct job *job, struct turn *t)
+{
+    const size_t every = mf_max(job->work.made / WINDOWS, 1);
+    int left;
+
+    read_memory(job, &t->to->rate);
+    do {
+        const double began = mf_now();
+
+        t->told = t->old = 0;
+        left = mf_engine_step(job->engine);
+        if (left < 0) return -left;
+        if (t->old == 0) continue;
+        put(&t->to->step, mf_now() - began);
+        if (t->to->step.count % every == 0) read_memory(job, &t->to->rate);
+    } while (left > 0);
+    return MF_OK;
+}
+
+static int run_turn(struct job *job, struct point *to, size_t prompt, size_t most)
+{
+    struct heard *heard = MF_MUST(calloc(to->requests, sizeof *heard), "requests");
+    struct turn t = {.to = to, .began = mf_now()};
+    int rc = MF_OK;
+
+    t.last = t.began;
+    for (size_t k = 0; rc == MF_OK && k < to->requests; ++k) {
+        const struct mf_request r = {
+            .token = job->prompt, .tokens = prompt, .most = most, .told = told, .context = &heard[k]};
+        const int added = mf_engine_add(job->engine, &r);
+
+        heard[k].turn = &t;
+        if (added < 0) rc = -added;
+        MF_ASSERT(added != 0);
+    }
+    if (rc == MF_OK) rc = step_all(job, &t);
+    free(heard);
+    return rc;
+}
+
+static void forget(struct point *p)
+{
+    free(p->prompt.at);
+    free(p->first.at);
+    free(p->step.at);
+    free(p->rate.at);
+    *p = (struct point){.requests = p->requests, .bytes = p->bytes};
+}
+
+/* Each number once before, with few tokens. */
+static int measure(struct job *job)
+{
+    for (size_t k = 0; k < job->points; ++k) {
+        MF_TRY(run_turn(job, &job->point[k], mf_min(job->work.prompt, 16), mf_min(job->work.made, 3)));
+        forget(&job->point[k]);
+    }
+    for (long turn = 0; turn < job->o->turns; ++turn)
+        for (size_t k = 0; k < job->points; ++k)
+            MF_TRY(run_turn(job, &job->point[turn % 2 ? job->points - 1 - k : k], job->work.prompt, job->work.made));
+    return MF_OK;
+}
+
+/* ---- results ---- */
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sorts. The smallest number that so many of them do not exceed; NAN: there is none. */
+static double quantile(struct samples *s, double share)
+{
+    if (s->count == 0) return NAN;
+    qsort(s->at, s->count, sizeof *s->at, ascending);
+    return s->at[mf_min((size_t)ceil(share * (double)s->count), s->count) - (share > 0)];
+}
+
+struct result {
+    double prompt, tokens;     /* per second */
+    double first, step, slow;  /* seconds: median, median, 95 % of steps */
+    double bytes, rate, share; /* of a token; of memory per second, and what a step has of it; NAN: not known */
+};
+
+static struct result result_of(const struct job *job, struct point *p)
+{
+    struct result r = {.prompt = (double)job->work.prompt / quantile(&p->prompt, 0.5),
+                       .first = quantile(&p->first, 0.5),
+                       .step = quantile(&p->step, 0.5),
+                       .slow = quantile(&p->step, 0.95),
+                       .bytes = p->bytes / (double)p->requests,
+                       .rate = quantile(&p->rate, 0.5)};
+
+    r.tokens = (double)p->requests / r.step;
+    r.share = p->bytes / r.step / r.rate;
+    return r;
+}
+
+static void put_known(struct mf_json *row, const char *key, double value)
+{
+    if (isfinite(value))
+        mf_json_real(row, key, value);
+    else
+        mf_json_null(row, key);
+}
+
+static struct mf_json *row_json(const struct point *p, const struct result *r)
+{
+    struct mf_json *row = mf_json_object();
+
+    mf_json_size(row, "requests", p->requests);
+    MF_JSON(row, "prompt_tokens_per_second", r->prompt, "tokens_per_second", r->tokens, "first_token_seconds", r->first,
+            "step_seconds", r->step, "step_seconds_95", r->slow, "bytes_per_token", r->bytes);
+    put_known(row, "read_rate", r->rate);
+    put_known(row, "share_of_read_rate", r->share);
+    return row;
+}
+
+static void show_head(const struct job *job)
+{
+    printf("# %s, %s weights, %.4g million parameters; %d thread%s; prompts of %zu tokens, %zu new ones\n",
+           job->work.name, job->has_weights ? "its" : "random", 1e-6 * (double)mf_language_parameters(&job->model),
+           job->session->queue->threads, MF_S(job->session->queue->threads), job->work.prompt, job->work.made);
+    printf("# %8s %12s %10s %12s %10s %10s %10s %10s %9s\n", "requests", "prompt", "tokens", "first token", "step",
+           "95 %", "a token", "read rate", "share");
+    printf("# %8s %12s %10s %12s %10s %10s %10s %10s %9s\n", "", "(tokens/s)", "(1/s)", "(s)", "(ms)", "(ms)", "(MB)",
+           "(GB/s)", "of it");
+}
+
+static void show_row(const struct point *p, const struct result *r)
+{
+    printf("  %8zu %12.1f %10.2f %12.4f %10.3f %10.3f %10.3f ", p->requests, r->prompt, r->tokens, r->first,
+           1e3 * r->step, 1e3 * r->slow, 1e-6 * r->bytes);
+    if (isfinite(r->share))
+        printf("%10.2f %9.3f\n", 1e-9 * r->rate, r->share);
+    else
+        printf("%10s %9s\n", "-", "-");
+}
+
+static int tell(struct job *job)
+{
+    struct mf_json *json = mf_json_object(), *list = mf_json_array(), *one = mf_json_object(), *all = mf_json_array();
+    const int shows = !job->session->common->json;
+    int rc = mf_bench_place(job->session, json);
+
+    if (shows) show_head(job);
+    for (size_t k = 0; k < job->points; ++k) {
+        const struct result r = result_of(job, &job->point[k]);
+
+        if (shows) show_row(&job->point[k], &r);
+        mf_json_put(all, NULL, row_json(&job->point[k], &r));
+    }
+    MF_JSON(one, "what", "infer", "model", job->work.name, "family", mf_language_name(job->model.family), "parameters",
+            mf_language_parameters(&job->model));
+    mf_json_bool(one, "random_weights", !job->has_weights);
+    MF_JSON(one, "prompt_tokens", job->work.prompt, "new_tokens", job->work.made, "rows", all);
+    if (rc == MF_OK) rc = mf_peaks_put(job->session, one);
+    mf_json_put(list, NULL, one);
+    mf_json_put(json, "measured", list);
+    if (rc == MF_OK) rc = mf_bench_write(job->session, json);
+    mf_json_free(json);
+    return rc;
+}
+
+/* ---- the verb ---- */
+
+static int check_requests(const struct mf_longs *n)
+{
+    if (n->count < 1 || n->count > NUMBERS) return mf_fail(MF_USAGE, "--requests must have 1 to %d numbers", NUMBERS);
+    for (size_t k = 0; k < n->count; ++k)
+        if (n->at[k] < 1 || n->at[k] > MF_GEN_REQUESTS)
+            return mf_fail(MF_USAGE, "--requests must be 1 to %d, not %ld", MF_GEN_REQUESTS, n->at[k]);
+    return MF_OK;
+}
+
+static int check(const struct mf_session *s, void *options)
+{
+    const struct bench_infer *o = options;
+
+    if (s->common->dry_run) return mf_fail(MF_USAGE, "bench has no --dry-run: it only measures");
+    if (mf_options_positional(s->options, NULL) == 0)
+        return mf_fail(MF_USAGE, "no model; try: mesoforge bench infer FOLDER");
+    MF_TRY(check_requests(&o->requests));
+    if (o->prompt < 1 || o->made < 2)
+        return mf_fail(MF_USAGE, "--prompt-tokens must be at least 1 and --new-tokens at least 2, not %ld and %ld",
+                       o->prompt, o->made);
+    if (o->turns < 1 || o->turns > TURNS)
+        return mf_fail(MF_USAGE, "--turns is %ld, it must be from 1 to %d", o->turns, TURNS);
+    if (s->comm->size > 1)
+        return mf_fail(MF_USAGE, "one rank continues texts, and %d run; leave out the launcher", s->comm->size);
+    return MF_OK;
+}
+
+static int find_work(struct job *job)
+{
+    const struct bench_infer *o = job->o;
+    const struct mf_options *given = job->session->options;
+    struct mf_gen_work *w = &job->work;
+
+    MF_TRY(mf_decoder_read(job->folder, &job->model, &job->has_weights));
+    *w = (struct mf_gen_work){.model = &job->model,
+                              .name = mf_name_base(job->folder),
+                              .prompt = (size_t)o->prompt,
+                              .made = (size_t)o->made,
+                              .deterministic = o->common.deterministic};
+    MF_TRY(mf_gen_tokens(job->model.context,
+                         mf_options_given(given, "prompt-tokens") || mf_options_given(given, "new-tokens"), &w->prompt,
+                         &w->made));
+    w->context = w->prompt + w->made;
+    job->points = o->requests.count;
+    for (size_t k = 0; k < job->points; ++k) {
+        job->point[k].requests = w->requests = (size_t)o->requests.at[k];
+        MF_TRY(mf_gen_step_bytes(w, (size_t)job->session->queue->threads, &job->point[k].bytes));
+    }
+    for (size_t k = 0; k < job->points; ++k) w->requests = mf_max(w->requests, job->point[k].requests);
+    if (!job->has_weights)
+        mf_info("'%s' has no weights: random numbers take their place, which changes no time", job->folder);
+    return MF_OK;
+}
+
+/* Tokens of no text; and memory that is larger than the caches together. */
+static int take_arrays(struct job *job)
+{
+    const struct mf_session *s = job->session;
+
+    job->prompt = MF_MUST(calloc(job->work.prompt, sizeof *job->prompt), "a prompt");
+    for (size_t i = 0; i < job->work.prompt; ++i) job->prompt[i] = (uint32_t)((7 + i * 7919) % job->model.vocabulary);
+    if (mf_apart(s->queue)) return MF_OK;
+    job->floats = mf_min(mf_max((size_t)(4 * mf_session_l3(s->comm)), 96 << 20), 512 << 20) / sizeof *job->memory;
+    job->memory = mf_arena_take(s->arena, job->floats * sizeof *job->memory, "memory that is read");
+    if (!job->memory) return MF_MEMORY;
+    mf_ceiling_touch(s->queue->threads, job->floats / 3, job->memory, job->memory + job->floats / 3,
+                     job->memory + job->floats / 3 * 2);
+    job->floats = job->floats / 3 * 3;
+    return MF_OK;
+}
+
+static int work(struct job *job)
+{
+    struct mf_engine_wish wish;
+
+    MF_TRY(mf_session_may_write(job->session, job->session->common->output, ".json"));
+    MF_TRY(find_work(job));
+    MF_TRY(mf_infer_plan(job->session, &job->work, "auto", &wish, &job->plan));
+    wish.random = !job->has_weights;
+    MF_TRY(mf_engine_open(job->folder, &wish, job->session->queue, &job->engine));
+    MF_TRY(take_arrays(job));
+    MF_TRY(measure(job));
+    return tell(job);
+}
+
+static int run(struct mf_session *s, void *options)
+{
+    struct job job = {.session = s, .o = options};
+    const char *const *words;
+    int rc;
+
+    (void)mf_options_positional(s->options, &words);
+    job.folder = words[0];
+    rc = work(&job);
+    for (size_t k = 0; k < job.points; ++k) forget(&job.point[k]);
+    mf_run_plan_free(&job.plan);
+    mf_engine_close(job.engine);
+    mf_arena_give(s->arena, job.memory);
+    free(job.prompt);
+    return mf_agree(s->comm, rc);
+}
+
+const struct mf_cmd mf_cmd_bench_infer = {
+    .name = "bench infer",
+    .summary = "measure how fast a language model continues texts",
+    .synopsis = "FOLDER [--requests 1,8] [--prompt-tokens 512] [--new-tokens 128] [--json] [--output FILE.json]",
+    .text =
+        "Runs the language model in FOLDER, and measures tokens per second of prompts and of new tokens. With each "
+        "number of --requests, so many texts are continued at the same time. First token: from the begin to the first "
+        "new token, median of the requests, whose prompts wait for each other. Step: a new token of every request, "
+        "median, and the time that 95 % of them do not exceed. A token reads so many bytes of weights, keys and "
+        "values. On cores these bytes are compared with the rate at which memory is read, which is measured between "
+        "the steps.\n"
+        "\n"
+        "A folder with config.json alone is enough: weights are random numbers then, and take the same time. report "
+        "draws files of --output.\n"
+        "\n"
+        "  mesoforge bench infer gpt2 --threads 1\n"
+        "  mesoforge bench infer llama --requests 1,2,4,8,16 --output here.json\n",
+    .tables = tables,
+    .size = sizeof(struct bench_infer),
+    .positional_max = 1,
+    .check = check,
+    .run = run,
+    .work = MF_WORK_CORES,
+    .remedy = "fewer --requests",
+};

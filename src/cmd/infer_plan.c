@@ -74,9 +74,7 @@ int mf_infer_plan(struct mf_session *s, const struct mf_gen_work *work, const ch
     const struct mf_planned p = planned_of(s, &mine, plan, wish);
     int rc;
 
-    wish->requests = work->requests;
-    wish->context = context_of(work);
-    wish->logits = work->logits;
+    *wish = (struct mf_engine_wish){.requests = work->requests, .context = context_of(work), .logits = work->logits};
     rc = mf_planned_make(&p, made);
     return rc == MF_MEMORY && work->context ? say_longest(s, work) : rc;
 }

@@ -13,7 +13,7 @@
               "auto: the run is planned, and refused before memory is taken where it does not fit; off: it begins")
 
 /**
- * Plans a run on this rank's device. Sets wish->requests and wish->context, and what session->predicted has. Without
+ * Plans a run on this rank's device. Sets @p wish, and what session->predicted has. Without
  * a plan ("off") they follow from @p work: its context, or that of the model. A line says the plan. Call
  * mf_run_plan_free(), also after a refusal. Collective; refuses (agreed) with MF_MEMORY, naming bytes needed and there,
  * and the longest context that fits.

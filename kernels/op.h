@@ -70,6 +70,7 @@ struct mf_attr {
         size_t room;    /* trade: there is space for so many rows. trade_back: so many rows come back */
     };
     unsigned transposed; /* matmul: bit i: in[i] holds transposes */
+    int steady;          /* grouped_linear: a row has the same bits whatever other rows there are; forward alone */
     double momentum;     /* optimisers: how much of the first moment, or of the velocity, is kept; average: of the
                             average */
     double second;       /* adam, adamw: how much of the second moment is kept */

@@ -94,7 +94,7 @@ const struct mf_op mf_op_permute = {
 
 /* -- grouped_linear: x [rows][k], w [experts][m][k], b [experts][m] or none, offsets i32 [any] -> [rows][m]. The
  * last attr.row_groups + 1 offsets say where groups of rows begin and the last one ends. Group g has expert g %
- * experts. The gradient of an expert without rows is 0. -- */
+ * experts. The gradient of an expert without rows is 0. With attr.steady a group is a call of steady_linear. -- */
 
 static int grouped_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {

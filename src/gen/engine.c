@@ -246,7 +246,10 @@ static void put_choices(struct mf_engine *e, const struct mf_decoder_list *l, co
 static void walk(struct mf_engine *e, const struct mf_decoder_list *l, const struct row *row, const int32_t *last)
 {
     const struct mf_backend *backend = e->queue->backend;
+    size_t rows = 0;
 
+    while (rows < l->rows && row[rows].seat) ++rows;
+    mf_walk_numbers(e->walk)[MF_NUMBER_SAMPLES] = (double)rows; /* blank ones come last */
     put_rows(e, l, row);
     put_choices(e, l, row, last);
     put(e, l, l->last, last, l->answers);

@@ -130,6 +130,54 @@ static int inner(struct decoder *d, int x)
     return product(d, "inner", h, m->width, m->inner_bias);
 }
 
+/* -- experts -- */
+
+/* A product of rows in groups of one expert, with the weights [rows][columns] of each. They stand one behind the other.
+ * An expert has a view of them, experts.ID.NAME.weight. */
+static int expert_product(struct decoder *d, const char *name, int x, int offsets, size_t rows)
+{
+    const size_t experts = d->m->experts, before = d->b.list->net->values;
+    const struct mf_shape in = mf_build_shape(&d->b, x), one = {MF_F32, 2, {rows, mf_shape_last(&in)}};
+    const struct mf_attr attr = {.row_groups = (int)experts, .steady = d->steady};
+    char text[60];
+    int stack;
+
+    snprintf(text, sizeof text, "experts.%s", name);
+    stack =
+        mf_build_parameter(&d->b, text, (struct mf_shape){MF_F32, 3, {experts, rows, one.d[1]}}, MF_START_NORMAL, 0.02);
+    for (size_t e = 0; stack >= 0 && before < d->b.list->net->values && e < experts; ++e) {
+        snprintf(text, sizeof text, "experts.%zu.%s.weight", e, name);
+        (void)mf_build_part(&d->b, text, stack, e * mf_shape_bytes(&one), one, 0);
+    }
+    if (stack >= 0) d->b.list->net->value[stack].flat = 1;
+    snprintf(text, sizeof text, "experts.%s", name);
+    return mf_build_node(&d->b, MF_OP_GROUPED_LINEAR, attr, text, 4, (const int[]){x, stack, -1, offsets});
+}
+
+/* The second output of the last node. */
+static int second(const struct decoder *d)
+{
+    return d->b.rc == MF_OK ? d->b.list->node[d->b.list->nodes - 1].out[1] : -1;
+}
+
+/* Each row goes to the experts with the highest scores, by the softmax of these scores (A. Q. Jiang et al., "Mixtral of
+ * experts", arXiv:2401.04088, 2024). The last softmax matters where one expert is chosen. */
+static int experts(struct decoder *d, int x)
+{
+    const struct mf_language *m = d->m;
+    const int scores = product(d, "router", x, m->experts, 0);
+    const struct mf_attr route = {.choices = m->chosen, .temperature = 1}, permute = {.experts = m->experts};
+    int weights = mf_build_node(&d->b, MF_OP_ROUTE, route, "route", 1, &scores), places, y;
+    const int in[] = {x, second(d)};
+
+    if (m->chosen == 1) weights = mf_build_one(&d->b, MF_OP_SOFTMAX, "alone", weights);
+    y = mf_build_node(&d->b, MF_OP_PERMUTE, permute, "experts.rows", 2, in);
+    places = second(d);
+    y = mf_build_one(&d->b, MF_OP_GATED, "experts.gated", expert_product(d, "in", y, places, 2 * m->inner));
+    y = expert_product(d, "inner", y, places, m->width);
+    return mf_build_node(&d->b, MF_OP_COMBINE, (struct mf_attr){0}, "experts", 3, (const int[]){y, weights, places});
+}
+
 /* -- the whole -- */
 
 /* A part of a layer and its norm, which stands in front of it or behind the sum. */
@@ -143,10 +191,12 @@ static int add(struct decoder *d, const char *name, const char *sum, int x, int 
 static int layer(struct decoder *d, int x, size_t number)
 {
     const int before = !d->m->norms_behind;
+    int y;
 
     mf_build_block(&d->b, "layers", (long)number);
     x = add(d, "first", "with_attention", x, attention(d, before ? norm(d, "first", x) : x, number));
-    x = add(d, "second", "with_inner", x, inner(d, before ? norm(d, "second", x) : x));
+    y = before ? norm(d, "second", x) : x;
+    x = add(d, "second", "with_inner", x, d->m->experts ? experts(d, y) : inner(d, y));
     mf_build_block(&d->b, NULL, -1);
     return x;
 }

@@ -1,11 +1,13 @@
-/* Lists of a language model that continues texts: GPT-2, OPT, Llama, Mistral. A row is a token of a request. Keys and
- * values of earlier tokens stand in caches, which are cut into pages of MF_KEPT_PAGE positions. All lists of a net
- * share weights and caches. So a prompt may go through one list, and later tokens through another.
+/* Lists of a language model that continues texts: GPT-2, OPT, Llama, Mistral, Mixtral. A row is a token of a request.
+ * Keys and values of earlier tokens stand in caches, which are cut into pages of MF_KEPT_PAGE positions. All lists of a
+ * net share weights and caches. So a prompt may go through one list, and later tokens through another.
  *
  * Names of weights are the same for all families. Tables are tokens and positions. A layer, layers.N, has the norms
  * first and second and the products qkv, out, in and inner. The last norm is last, the last product head. Between
  * tables and layers of another width stand before and behind. Queries, keys and values are one product, as are the two
- * halves of a gated inner part. Rule: all functions are local. */
+ * halves of a gated inner part. A layer with experts has the product router, and of expert ID experts.ID.in and
+ * experts.ID.inner. Blank rows come last: they go to no expert (MF_NUMBER_SAMPLES is the number of the others).
+ * Rule: all functions are local. */
 #ifndef MF_MODEL_DECODER_H
 #define MF_MODEL_DECODER_H
 

@@ -14,57 +14,83 @@
 
 enum { STACKED = MF_DECODER_STACKED, NAMED = 10, NAME = MF_DECODER_NAME, PIECE = 1 << 20 /* numbers */ };
 
-/* Arrays of a part, one above the other. Behind their names stands ".weight" or ".bias". "%zu" is the layer. */
+/* Arrays of a part, one above the other. Behind their names stands ".weight" or ".bias". "%zu" is the layer, and the
+ * second one the expert. */
 struct part {
     const char *part, *array[STACKED];
     int turned; /* it is stored as [in][out] */
     int blocks; /* the array itself is so many, one above the other; 0: one */
+    int joined; /* the array has all experts [experts][out][in], and no end of its name */
 };
 
-static const struct part gpt2[] = {{"tokens", {"wte"}, 0, 0},
-                                   {"positions", {"wpe"}, 0, 0},
-                                   {"first", {"h.%zu.ln_1"}, 0, 0},
-                                   {"second", {"h.%zu.ln_2"}, 0, 0},
-                                   {"qkv", {"h.%zu.attn.c_attn"}, 1, 3},
-                                   {"out", {"h.%zu.attn.c_proj"}, 1, 0},
-                                   {"in", {"h.%zu.mlp.c_fc"}, 1, 0},
-                                   {"inner", {"h.%zu.mlp.c_proj"}, 1, 0},
-                                   {"last", {"ln_f"}, 0, 0},
-                                   {NULL, {NULL}, 0, 0}};
+static const struct part gpt2[] = {{"tokens", {"wte"}, 0, 0, 0},
+                                   {"positions", {"wpe"}, 0, 0, 0},
+                                   {"first", {"h.%zu.ln_1"}, 0, 0, 0},
+                                   {"second", {"h.%zu.ln_2"}, 0, 0, 0},
+                                   {"qkv", {"h.%zu.attn.c_attn"}, 1, 3, 0},
+                                   {"out", {"h.%zu.attn.c_proj"}, 1, 0, 0},
+                                   {"in", {"h.%zu.mlp.c_fc"}, 1, 0, 0},
+                                   {"inner", {"h.%zu.mlp.c_proj"}, 1, 0, 0},
+                                   {"last", {"ln_f"}, 0, 0, 0},
+                                   {NULL, {NULL}, 0, 0, 0}};
 
 #define QKV "layers.%zu.self_attn.q_proj", "layers.%zu.self_attn.k_proj", "layers.%zu.self_attn.v_proj"
 
-static const struct part opt[] = {{"tokens", {"embed_tokens"}, 0, 0},
-                                  {"positions", {"embed_positions"}, 0, 0},
-                                  {"before", {"project_in"}, 0, 0},
-                                  {"behind", {"project_out"}, 0, 0},
-                                  {"first", {"layers.%zu.self_attn_layer_norm"}, 0, 0},
-                                  {"second", {"layers.%zu.final_layer_norm"}, 0, 0},
-                                  {"qkv", {QKV}, 0, 0},
-                                  {"out", {"layers.%zu.self_attn.out_proj"}, 0, 0},
-                                  {"in", {"layers.%zu.fc1"}, 0, 0},
-                                  {"inner", {"layers.%zu.fc2"}, 0, 0},
-                                  {"last", {"final_layer_norm"}, 0, 0},
-                                  {NULL, {NULL}, 0, 0}};
+static const struct part opt[] = {{"tokens", {"embed_tokens"}, 0, 0, 0},
+                                  {"positions", {"embed_positions"}, 0, 0, 0},
+                                  {"before", {"project_in"}, 0, 0, 0},
+                                  {"behind", {"project_out"}, 0, 0, 0},
+                                  {"first", {"layers.%zu.self_attn_layer_norm"}, 0, 0, 0},
+                                  {"second", {"layers.%zu.final_layer_norm"}, 0, 0, 0},
+                                  {"qkv", {QKV}, 0, 0, 0},
+                                  {"out", {"layers.%zu.self_attn.out_proj"}, 0, 0, 0},
+                                  {"in", {"layers.%zu.fc1"}, 0, 0, 0},
+                                  {"inner", {"layers.%zu.fc2"}, 0, 0, 0},
+                                  {"last", {"final_layer_norm"}, 0, 0, 0},
+                                  {NULL, {NULL}, 0, 0, 0}};
 
-static const struct part llama[] = {{"tokens", {"embed_tokens"}, 0, 0},
-                                    {"first", {"layers.%zu.input_layernorm"}, 0, 0},
-                                    {"second", {"layers.%zu.post_attention_layernorm"}, 0, 0},
-                                    {"qkv", {QKV}, 0, 0},
-                                    {"out", {"layers.%zu.self_attn.o_proj"}, 0, 0},
-                                    {"in", {"layers.%zu.mlp.gate_proj", "layers.%zu.mlp.up_proj"}, 0, 0},
-                                    {"inner", {"layers.%zu.mlp.down_proj"}, 0, 0},
-                                    {"last", {"norm"}, 0, 0},
-                                    {NULL, {NULL}, 0, 0}};
+static const struct part llama[] = {{"tokens", {"embed_tokens"}, 0, 0, 0},
+                                    {"first", {"layers.%zu.input_layernorm"}, 0, 0, 0},
+                                    {"second", {"layers.%zu.post_attention_layernorm"}, 0, 0, 0},
+                                    {"qkv", {QKV}, 0, 0, 0},
+                                    {"out", {"layers.%zu.self_attn.o_proj"}, 0, 0, 0},
+                                    {"in", {"layers.%zu.mlp.gate_proj", "layers.%zu.mlp.up_proj"}, 0, 0, 0},
+                                    {"inner", {"layers.%zu.mlp.down_proj"}, 0, 0, 0},
+                                    {"last", {"norm"}, 0, 0, 0},
+                                    {NULL, {NULL}, 0, 0, 0}};
+
+#define MIXTRAL                                                                                \
+    {"tokens", {"embed_tokens"}, 0, 0, 0}, {"first", {"layers.%zu.input_layernorm"}, 0, 0, 0}, \
+        {"second", {"layers.%zu.post_attention_layernorm"}, 0, 0, 0}, {"qkv", {QKV}, 0, 0, 0}, \
+        {"out", {"layers.%zu.self_attn.o_proj"}, 0, 0, 0},                                     \
+    {                                                                                          \
+        "last", {"norm"}, 0, 0, 0                                                              \
+    }
+#define EXPERT "layers.%zu.block_sparse_moe.experts.%zu"
+
+static const struct part mixtral[] = {MIXTRAL,
+                                      {"router", {"layers.%zu.block_sparse_moe.gate"}, 0, 0, 0},
+                                      {"in", {EXPERT ".w1", EXPERT ".w3"}, 0, 0, 0},
+                                      {"inner", {EXPERT ".w2"}, 0, 0, 0},
+                                      {NULL, {NULL}, 0, 0, 0}};
+
+/* As transformers has them in memory, and some programs write them. */
+static const struct part mixtral_joined[] = {MIXTRAL,
+                                             {"router", {"layers.%zu.mlp.gate"}, 0, 0, 0},
+                                             {"in", {"layers.%zu.mlp.experts.gate_up_proj"}, 0, 2, 1},
+                                             {"inner", {"layers.%zu.mlp.experts.down_proj"}, 0, 0, 1},
+                                             {NULL, {NULL}, 0, 0, 0}};
 
 /* Prefixes with which files of a family begin their names. */
 static const struct family {
     const struct part *part;
     const char *prefix[MF_DECODER_PREFIXES];
-} families[MF_LANGUAGE_FAMILIES] = {[MF_GPT2] = {gpt2, {"transformer.", ""}},
-                                    [MF_OPT] = {opt, {"model.decoder.", "decoder.", ""}},
-                                    [MF_LLAMA] = {llama, {"model.", ""}},
-                                    [MF_MISTRAL] = {llama, {"model.", ""}}};
+    const struct part *joined; /* names of files that join experts */
+} families[MF_LANGUAGE_FAMILIES] = {[MF_GPT2] = {gpt2, {"transformer.", ""}, NULL},
+                                    [MF_OPT] = {opt, {"model.decoder.", "decoder.", ""}, NULL},
+                                    [MF_LLAMA] = {llama, {"model.", ""}, NULL},
+                                    [MF_MISTRAL] = {llama, {"model.", ""}, NULL},
+                                    [MF_MIXTRAL] = {mixtral, {"model.", ""}, mixtral_joined}};
 
 static const char head[] = "lm_head.weight";
 
@@ -106,7 +132,8 @@ static int check_size(const struct mf_safetensors *file, const struct mf_languag
 static int check_family(const struct mf_language *m)
 {
     if (families[m->family].part) return MF_OK;
-    return mf_fail(MF_INPUT, "models of type %s do not run here; those of type gpt2, opt, llama and mistral do",
+    return mf_fail(MF_INPUT,
+                   "a model of type %s continues no text; those of type gpt2, opt, llama, mistral and mixtral do",
                    mf_language_name(m->family));
 }
 
@@ -144,6 +171,7 @@ struct loading {
     const struct mf_weights *w;
     struct mf_safetensors *file;
     const char *prefix;
+    const struct part *part;
     unsigned char *used; /* [arrays] */
     size_t faults;
     FILE *text;
@@ -161,30 +189,44 @@ __attribute__((format(printf, 2, 3))) static void fault(struct loading *l, const
 
 /* -- names -- */
 
-/* "layers.3.qkv.weight": the row of qkv, layer 3, "weight". A table has no such end. */
-static const struct part *find_part(const struct mf_language *m, const char *name, size_t *layer, const char **end)
-{
-    const struct part *p = families[m->family].part;
-    const char *at = name;
-    size_t length;
-    int used = 0;
+/* A weight is of a layer and an expert, or 0, and ends with "weight" or "bias". */
+struct which {
+    size_t layer, expert;
+    const char *end;
+};
 
-    *layer = 0;
-    if (sscanf(name, "layers.%zu.%n", layer, &used) == 1) at = name + used;
-    length = strcspn(at, ".");
-    *end = at[length] ? at + length + 1 : "weight";
+/* Reads a number behind @p word. */
+static const char *behind_number(const char *name, const char *word, size_t *number)
+{
+    const size_t n = strlen(word);
+    char *end;
+
+    *number = 0;
+    if (strncmp(name, word, n) != 0) return name;
+    *number = strtoul(name + n, &end, 10);
+    return end > name + n && *end == '.' ? end + 1 : name;
+}
+
+/* "layers.3.qkv.weight": the row of qkv, layer 3, "weight". A table has no such end. */
+static const struct part *find_part(const struct part *p, const char *name, struct which *which)
+{
+    const char *at = behind_number(behind_number(name, "layers.", &which->layer), "experts.", &which->expert);
+    const size_t length = strcspn(at, ".");
+
+    which->end = at[length] ? at + length + 1 : "weight";
     while (p->part && !(strlen(p->part) == length && strncmp(p->part, at, length) == 0)) ++p;
     return p->part ? p : NULL;
 }
 
-static void array_name(const char *prefix, const char *pattern, size_t layer, const char *end, char name[NAME])
+static void array_name(const char *prefix, const struct part *p, size_t k, const struct which *which, char name[NAME])
 {
-    const char *number = strstr(pattern, "%zu");
+    const size_t numbers[] = {which->layer, which->expert};
+    const char *at = p->array[k], *number;
+    size_t n = (size_t)snprintf(name, NAME, "%s", prefix);
 
-    if (number)
-        snprintf(name, NAME, "%s%.*s%zu%s.%s", prefix, (int)(number - pattern), pattern, layer, number + 3, end);
-    else
-        snprintf(name, NAME, "%s%s.%s", prefix, pattern, end);
+    for (int i = 0; i < 2 && (number = strstr(at, "%zu")); ++i, at = number + 3)
+        n += (size_t)snprintf(name + n, NAME - n, "%.*s%zu", (int)(number - at), at, numbers[i]);
+    snprintf(name + n, NAME - n, "%s%s%s", at, p->joined ? "" : ".", p->joined ? "" : which->end);
 }
 
 size_t mf_decoder_arrays(const struct mf_language *m, const char *weight, int in_head, size_t prefix,
@@ -192,16 +234,16 @@ size_t mf_decoder_arrays(const struct mf_language *m, const char *weight, int in
 {
     const struct family *f = &families[m->family];
     const struct part *p;
-    const char *end;
-    size_t layer, n = 0;
+    struct which which;
+    size_t n = 0;
 
     if (!f->part || !f->prefix[prefix]) return 0;
     if (strcmp(weight, "head.weight") == 0 || (in_head && strcmp(weight, "tokens.weight") == 0)) {
         snprintf(name[0], NAME, "%s", head);
         return 1;
     }
-    p = find_part(m, weight, &layer, &end);
-    for (; p && n < STACKED && p->array[n]; ++n) array_name(f->prefix[prefix], p->array[n], layer, end, name[n]);
+    p = find_part(f->part, weight, &which);
+    for (; p && n < STACKED && p->array[n]; ++n) array_name(f->prefix[prefix], p, n, &which, name[n]);
     return n;
 }
 
@@ -227,11 +269,15 @@ static struct mf_span whole_of(const struct mf_value *value)
 }
 
 /* Rows of an array that has so many columns; 0: it has not. */
-static size_t rows_of(const struct mf_safetensors_entry *e, const struct mf_value *value, int turned)
+static size_t rows_of(const struct loading *l, const struct mf_safetensors_entry *e, const struct mf_value *value,
+                      const struct part *p)
 {
+    const size_t columns = whole_of(value).count;
+
+    if (p->joined) return e->ndim == 3 && e->dims[0] == l->m->experts && e->dims[2] == columns ? e->dims[1] : 0;
     if ((int)e->ndim != value->shape.n) return 0;
     if (value->shape.n == 1) return e->dims[0];
-    return e->dims[!turned] == whole_of(value).count ? e->dims[turned] : 0;
+    return e->dims[!p->turned] == columns ? e->dims[p->turned] : 0;
 }
 
 /* The run of [0, n) that this rank has, where it has [first, first + count) of `of`. */
@@ -246,7 +292,8 @@ static struct mf_span share_of(const struct mf_shard *shard, int axis, size_t n)
 struct piece {
     const struct mf_value *value;
     const struct mf_safetensors_entry *array;
-    int turned;
+    int turned, joined;
+    size_t expert;                /* of a joined array */
     struct mf_span rows, columns; /* of the array, as the weight has them */
     size_t at;                    /* the first row in the weight */
 };
@@ -278,13 +325,27 @@ static void put_rows(const struct loading *l, const struct mf_value *value, size
     mf_place_put(w->queue, value->place, to + first * row, from, rows * row);
 }
 
+/* Rows of an expert in a joined array are columns of the file. */
+static int read_block(const struct loading *l, const struct piece *p, struct mf_span rows, float *read)
+{
+    const size_t all = p->joined ? p->array->dims[2] : 0;
+
+    if (!p->joined)
+        return mf_safetensors_read_block(l->file, p->array, p->turned ? p->columns : rows,
+                                         p->turned ? rows : p->columns, read);
+    for (size_t r = 0; r < rows.count; ++r)
+        MF_TRY(mf_safetensors_read_block(l->file, p->array, (struct mf_span){p->expert, 1},
+                                         (struct mf_span){(rows.first + r) * all + p->columns.first, p->columns.count},
+                                         read + r * p->columns.count));
+    return MF_OK;
+}
+
 /* A few rows. @p read, @p turned [rows * columns] are memory for them. */
 static int read_rows(struct loading *l, const struct piece *p, struct mf_span rows, float *read, float *turned)
 {
     const size_t n = rows.count * p->columns.count;
 
-    MF_TRY(mf_safetensors_read_block(l->file, p->array, p->turned ? p->columns : rows, p->turned ? rows : p->columns,
-                                     read));
+    MF_TRY(read_block(l, p, rows, read));
     MF_TRY(check_finite(l, p->array->name, n, read));
     if (p->turned) turn(rows.count, p->columns.count, read, turned);
     put_rows(l, p->value, p->at + rows.first - p->rows.first, rows.count, p->turned ? turned : read);
@@ -305,12 +366,24 @@ static int read_piece(struct loading *l, const struct piece *p)
     return rc;
 }
 
+/* Arrays of a weight, by their names. */
+struct arrays {
+    const struct part *part;
+    struct which which;
+    const struct mf_safetensors_entry *array[STACKED];
+};
+
 /* The rows of an array that this rank has. Returns how many: *at is the first in the weight. */
-static int read_array(struct loading *l, const struct mf_value *value, const struct mf_safetensors_entry *e, int turned,
-                      int blocks, size_t *at)
+static int read_array(struct loading *l, const struct mf_value *value, const struct mf_safetensors_entry *e,
+                      const struct arrays *a, size_t *at)
 {
-    const size_t rows = rows_of(e, value, turned) / (size_t)blocks;
-    struct piece p = {value, e, turned && value->shape.n == 2, {0, 0}, {0, 0}, 0};
+    const int blocks = a->part->blocks ? a->part->blocks : 1;
+    const size_t rows = rows_of(l, e, value, a->part) / (size_t)blocks;
+    struct piece p = {.value = value,
+                      .array = e,
+                      .turned = a->part->turned && value->shape.n == 2,
+                      .joined = a->part->joined,
+                      .expert = a->which.expert};
 
     p.columns = share_of(&value->weight->shard, 1, whole_of(value).count);
     for (int k = 0; k < blocks; ++k) {
@@ -325,46 +398,38 @@ static int read_array(struct loading *l, const struct mf_value *value, const str
 
 /* The array of this name; NULL: a fault is noted. */
 static const struct mf_safetensors_entry *wanted(struct loading *l, const struct mf_value *value, const char *name,
-                                                 int turned)
+                                                 const struct part *p)
 {
     const struct mf_safetensors_entry *e = find(l, name);
-    const size_t rows = e ? rows_of(e, value, turned) : 0;
+    const size_t rows = e ? rows_of(l, e, value, p) : 0;
 
     if (!e) fault(l, "; '%.120s' is missing", name);
     if (e && (rows == 0 || rows > whole_of(value).first)) fault(l, "; '%.120s' has other extents", name);
     return e && rows > 0 && rows <= whole_of(value).first ? e : NULL;
 }
 
-/* Arrays of a weight, by their names. */
-struct arrays {
-    const struct mf_safetensors_entry *array[STACKED];
-    int turned, blocks;
-};
+static const struct part head_part = {"head", {NULL}, 0, 0, 0};
 
 static void find_arrays(struct loading *l, const struct mf_value *value, struct arrays *to)
 {
-    size_t layer, rows = 0;
-    const char *end;
-    const struct part *p;
+    size_t rows = 0;
 
-    *to = (struct arrays){.blocks = 1};
+    *to = (struct arrays){.part = &head_part};
     if (strcmp(value->name, "head.weight") == 0) {
-        to->array[0] = wanted(l, value, head, 0);
+        to->array[0] = wanted(l, value, head, &head_part);
         rows = to->array[0] ? to->array[0]->dims[0] : 0;
         if (to->array[0] && rows != whole_of(value).first) fault(l, "; '%s' has other extents", head);
         return;
     }
-    p = find_part(l->m, value->name, &layer, &end);
-    MF_ASSERT(p);
-    to->turned = p->turned;
-    if (p->blocks) to->blocks = p->blocks;
-    for (int k = 0; k < STACKED && p->array[k]; ++k) {
+    to->part = find_part(l->part, value->name, &to->which);
+    MF_ASSERT(to->part);
+    for (int k = 0; k < STACKED && to->part->array[k]; ++k) {
         char name[NAME];
 
-        array_name(l->prefix, p->array[k], layer, end, name);
-        to->array[k] = wanted(l, value, name, p->turned);
+        array_name(l->prefix, to->part, (size_t)k, &to->which, name);
+        to->array[k] = wanted(l, value, name, to->part);
         if (!to->array[k]) return;
-        rows += rows_of(to->array[k], value, p->turned);
+        rows += rows_of(l, to->array[k], value, to->part);
     }
     if (rows != whole_of(value).first)
         fault(l, "; '%.60s' has %zu rows, not %zu", value->name, rows, whole_of(value).first);
@@ -376,11 +441,19 @@ static int read_weight(struct loading *l, const struct mf_value *value)
     size_t at = 0;
 
     find_arrays(l, value, &a);
-    for (int k = 0; k < STACKED && a.array[k]; ++k) MF_TRY(read_array(l, value, a.array[k], a.turned, a.blocks, &at));
+    for (int k = 0; k < STACKED && a.array[k]; ++k) MF_TRY(read_array(l, value, a.array[k], &a, &at));
     return MF_OK;
 }
 
 /* -- all -- */
+
+static int joins_experts(const struct loading *l)
+{
+    char name[NAME];
+
+    snprintf(name, sizeof name, "%slayers.0.mlp.gate.weight", l->prefix);
+    return families[l->m->family].joined && mf_safetensors_find(l->file, name);
+}
 
 static int is_buffer(const char *name)
 {
@@ -419,19 +492,21 @@ static int read_all(struct loading *l)
     const struct mf_net *net = l->w->net;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (mf_value_is_weight(&net->value[v]) && net->value[v].lasting) MF_TRY(read_weight(l, &net->value[v]));
+        if (mf_value_is_weight(&net->value[v]) && net->value[mf_value_root(net, (int)v, NULL)].lasting)
+            MF_TRY(read_weight(l, &net->value[v]));
     return MF_OK;
 }
 
 int mf_decoder_load(const struct mf_language *m, const struct mf_weights *w, struct mf_safetensors *file)
 {
-    struct loading l = {.m = m, .w = w, .file = file, .prefix = prefix_of(file, m)};
+    struct loading l = {.m = m, .w = w, .file = file, .prefix = prefix_of(file, m), .part = families[m->family].part};
     size_t count, size;
     char *text = NULL;
     int rc = MF_OK;
 
     mf_safetensors_list(file, &count);
     l.used = MF_MUST(calloc(count + 1, 1), "marks of arrays");
+    if (joins_experts(&l)) l.part = families[m->family].joined;
     l.text = MF_MUST(open_memstream(&text, &size), "a sentence");
     check_all(&l);
     MF_ASSERT(fclose(l.text) == 0);

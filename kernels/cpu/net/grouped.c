@@ -333,6 +333,24 @@ static int open_products(const struct mf_queue *queue, const struct mf_call *cal
     return MF_OK;
 }
 
+/* The rows of group @p g, by themselves. */
+static struct mf_call group_call(const struct mf_call *call, size_t expert, size_t first, size_t rows)
+{
+    struct mf_call part = *call;
+    const size_t k = call->in[1].shape.d[2], m = call->in[1].shape.d[1];
+
+    part.in[0].shape.d[0] = part.out[0].shape.d[0] = rows;
+    part.in[1].shape = (struct mf_shape){call->in[1].shape.type, 2, {m, k}};
+    if (part.in[2].shape.n) part.in[2].shape = (struct mf_shape){MF_F32, 1, {m}};
+    part.in[3] = (struct mf_tensor){.at = NULL};
+    if (!part.out[0].at) return part;
+    part.in[0].at = (char *)part.in[0].at + first * k * mf_type_bytes(call->in[0].shape.type);
+    part.in[1].at = (char *)part.in[1].at + expert * m * k * mf_type_bytes(call->in[1].shape.type);
+    if (part.in[2].at) part.in[2].at = (float *)part.in[2].at + expert * m;
+    part.out[0].at = (char *)part.out[0].at + first * m * mf_type_bytes(call->out[0].shape.type);
+    return part;
+}
+
 static int plan(struct mf_queue *queue, const struct mf_call *call, int back, void **made, size_t *work)
 {
     const enum mf_type type = (back ? call->dout : call->in[0]).shape.type;
@@ -341,6 +359,13 @@ static int plan(struct mf_queue *queue, const struct mf_call *call, int back, vo
     int rc;
 
     *made = NULL;
+    if (call->attr->steady) {
+        const struct mf_call all = group_call(call, 0, 0, call->in[0].shape.d[0]);
+
+        MF_TRY(mf_op_steady_linear_cpu.plan(queue, &all, back, made, work));
+        MF_ASSERT(!*made);
+        return MF_OK;
+    }
     *work = back ? mf_bias_act_work(call) : 0;
     if (type != MF_F32) *work += (size_t)queue->threads * (size_t)(knows ? SUMS : SUMS + WIDENED) * sizeof(float);
     if (!knows) return MF_OK;
@@ -383,7 +408,12 @@ static void forward(struct mf_queue *queue, const struct mf_call *call)
 {
     const struct job job = job_of(call, &call->out[0].shape, 0);
 
-    each_rows(queue, &job, job.m, forward_tile);
+    if (!call->attr->steady) each_rows(queue, &job, job.m, forward_tile);
+    for (size_t g = 0; call->attr->steady && g < job.groups; ++g) {
+        const struct mf_call part = group_call(call, g % job.experts, (size_t)job.offset[g], rows_of(&job, g));
+
+        if (rows_of(&job, g) > 0) mf_op_steady_linear_cpu.forward(queue, &part);
+    }
 }
 
 /* The gradient of the sums, of the rows that groups have. */

@@ -435,7 +435,8 @@ const struct mf_cmd mf_cmd_infer_text_generation = {
     .synopsis = "FOLDER --prompt TEXT | --prompts FILE | --tokens NUMBERS [--max-new-tokens 20] [--json]",
     .text =
         "Reads config.json, the tokenizer and the weights (safetensors) of a model's folder, as transformers writes "
-        "them: GPT-2, OPT, Llama or Mistral. Then it adds the most probable token to each text, again and again. "
+        "them: GPT-2, OPT, Llama, Mistral or Mixtral. Then it adds the most probable token to each text, again and "
+        "again. "
         "A prompt goes through in chunks of 256 tokens, and several prompts are continued together. The text of one "
         "prompt is printed while it is made.\n"
         "\n"

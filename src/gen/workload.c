@@ -172,7 +172,7 @@ static int bytes_of(const void *context, const struct mf_plan_rank *r, const str
         add(state, "keys and values", caches);
         add(state, "activations, inputs, work memory", net->room[MF_PLACE_DEVICE]);
         add(host, "logits", mf_gen_lists_host(w->model, &d.lists));
-        add(host, "logits of the prompt", w->beside);
+        add(host, "beside the engine", w->beside);
         add(host, "in use before", r->in_use);
         find_facts(&d.lists, state->fact);
     }

@@ -107,7 +107,6 @@ static int step_all(struct job *job, struct turn *t)
     const size_t every = mf_max(job->work.made / WINDOWS, 1);
     int left;
 
-    read_memory(job, &t->to->rate);
     do {
         const double began = mf_now();
 
@@ -124,10 +123,11 @@ static int step_all(struct job *job, struct turn *t)
 static int run_turn(struct job *job, struct point *to, size_t prompt, size_t most)
 {
     struct heard *heard = MF_MUST(calloc(to->requests, sizeof *heard), "requests");
-    struct turn t = {.to = to, .began = mf_now()};
+    struct turn t = {.to = to};
     int rc = MF_OK;
 
-    t.last = t.began;
+    read_memory(job, &to->rate);
+    t.began = t.last = mf_now();
     for (size_t k = 0; rc == MF_OK && k < to->requests; ++k) {
         const struct mf_request r = {
             .token = job->prompt, .tokens = prompt, .most = most, .told = told, .context = &heard[k]};
@@ -296,6 +296,12 @@ static int check(const struct mf_session *s, void *options)
     return MF_OK;
 }
 
+/* Memory that is larger than the caches together. */
+static size_t read_bytes(const struct mf_session *s)
+{
+    return mf_min(mf_max((size_t)(4 * mf_session_l3(s->comm)), 96 << 20), 512 << 20);
+}
+
 static int find_work(struct job *job)
 {
     const struct bench_infer *o = job->o;
@@ -312,6 +318,7 @@ static int find_work(struct job *job)
                          mf_options_given(given, "prompt-tokens") || mf_options_given(given, "new-tokens"), &w->prompt,
                          &w->made));
     w->context = w->prompt + w->made;
+    if (!mf_apart(job->session->queue)) w->beside = read_bytes(job->session);
     job->points = o->requests.count;
     for (size_t k = 0; k < job->points; ++k) {
         job->point[k].requests = w->requests = (size_t)o->requests.at[k];
@@ -323,20 +330,20 @@ static int find_work(struct job *job)
     return MF_OK;
 }
 
-/* Tokens of no text; and memory that is larger than the caches together. */
+/* Tokens of no text; and memory that is read. */
 static int take_arrays(struct job *job)
 {
     const struct mf_session *s = job->session;
+    size_t third;
 
     job->prompt = MF_MUST(calloc(job->work.prompt, sizeof *job->prompt), "a prompt");
     for (size_t i = 0; i < job->work.prompt; ++i) job->prompt[i] = (uint32_t)((7 + i * 7919) % job->model.vocabulary);
-    if (mf_apart(s->queue)) return MF_OK;
-    job->floats = mf_min(mf_max((size_t)(4 * mf_session_l3(s->comm)), 96 << 20), 512 << 20) / sizeof *job->memory;
-    job->memory = mf_arena_take(s->arena, job->floats * sizeof *job->memory, "memory that is read");
+    if (!job->work.beside) return MF_OK;
+    third = job->work.beside / sizeof *job->memory / 3;
+    job->floats = 3 * third;
+    job->memory = mf_arena_take(s->arena, job->work.beside, "memory that is read");
     if (!job->memory) return MF_MEMORY;
-    mf_ceiling_touch(s->queue->threads, job->floats / 3, job->memory, job->memory + job->floats / 3,
-                     job->memory + job->floats / 3 * 2);
-    job->floats = job->floats / 3 * 3;
+    mf_ceiling_touch(s->queue->threads, third, job->memory, job->memory + third, job->memory + 2 * third);
     return MF_OK;
 }
 

@@ -32,7 +32,7 @@ static size_t behind(const struct mf_part_array *a, const unsigned char *apart, 
 }
 
 /* Counts the shared arrays of each part in first[part + 1], or, with these sums, puts them there. */
-static void add_shared(const struct mf_parts *parts, const unsigned char *apart, struct mf_chain *c, int put)
+static void add_shared(const struct mf_parts *parts, const unsigned char *apart, struct mf_place_chain *c, int put)
 {
     for (size_t i = 0; i < parts->arrays; ++i) {
         const struct mf_part_array *a = &parts->array[i];
@@ -46,18 +46,18 @@ static void add_shared(const struct mf_parts *parts, const unsigned char *apart,
             if (alone) continue;
             if (put)
                 c->shared[c->first[p]++] =
-                    (struct mf_chain_shared){before(a, apart, k), behind(a, apart, k, c->parts), a->bytes};
+                    (struct mf_place_chain_shared){before(a, apart, k), behind(a, apart, k, c->parts), a->bytes};
             else
                 ++c->first[p + 1];
         }
     }
 }
 
-void mf_chain_make(const struct mf_parts *parts, const unsigned char *apart, struct mf_chain *c)
+void mf_place_chain_make(const struct mf_parts *parts, const unsigned char *apart, struct mf_place_chain *c)
 {
     const size_t n = parts->count;
 
-    *c = (struct mf_chain){.parts = n};
+    *c = (struct mf_place_chain){.parts = n};
     c->own = MF_MUST(calloc(n + 1, sizeof *c->own), "bytes of parts");
     c->work = MF_MUST(calloc(n + 1, sizeof *c->work), "bytes of parts");
     c->first = MF_MUST(calloc(n + 2, sizeof *c->first), "shared arrays");
@@ -70,18 +70,18 @@ void mf_chain_make(const struct mf_parts *parts, const unsigned char *apart, str
     c->first[0] = 0;
 }
 
-void mf_chain_free(struct mf_chain *c)
+void mf_place_chain_free(struct mf_place_chain *c)
 {
     free(c->own);
     free(c->work);
     free(c->first);
     free(c->shared);
-    *c = (struct mf_chain){0};
+    *c = (struct mf_place_chain){0};
 }
 
 /* -- runs -- */
 
-size_t mf_chain_bytes(const struct mf_chain *c, size_t from, size_t end)
+size_t mf_place_chain_bytes(const struct mf_place_chain *c, size_t from, size_t end)
 {
     size_t bytes = 0, work = 0;
 
@@ -94,7 +94,7 @@ size_t mf_chain_bytes(const struct mf_chain *c, size_t from, size_t end)
     return bytes + work;
 }
 
-size_t mf_chain_end(const struct mf_chain *c, size_t from, double room)
+size_t mf_place_chain_end(const struct mf_place_chain *c, size_t from, double room)
 {
     size_t bytes = 0, work = 0, p = from;
 
@@ -108,7 +108,7 @@ size_t mf_chain_end(const struct mf_chain *c, size_t from, double room)
     return p;
 }
 
-size_t mf_chain_begin(const struct mf_chain *c, size_t end, double room)
+size_t mf_place_chain_begin(const struct mf_place_chain *c, size_t end, double room)
 {
     size_t bytes = 0, work = 0, p = end;
 

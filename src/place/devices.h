@@ -3,7 +3,7 @@
 #define MF_PLACE_DEVICES_H
 
 #include "src/base/opt.h"
-#include "src/place/placement.h"
+#include "src/place/device_map.h"
 #include "src/plan/hardware.h"
 
 enum { MF_PLACE_MOST = 2048 /* GPUs of a machine that a map takes, at most */ };

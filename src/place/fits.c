@@ -29,8 +29,8 @@ static int continues(const char *a, const char *b)
     return n > 0 && n == stem(b) && strncmp(a, b, n) == 0 && strtol(a + n, NULL, 10) + 1 == strtol(b + n, NULL, 10);
 }
 
-char *mf_placement_text(const struct mf_placement *placement, const struct mf_parts *parts,
-                        const struct mf_place_devices *devices)
+char *mf_device_map_text(const struct mf_device_map *placement, const struct mf_parts *parts,
+                         const struct mf_place_devices *devices)
 {
     char *text = NULL;
     size_t size;
@@ -58,28 +58,28 @@ char *mf_placement_text(const struct mf_placement *placement, const struct mf_pa
 /* A placement that fits instead, in words; "": none does. */
 static char *instead(const struct mf_parts *parts, const struct mf_place_devices *devices)
 {
-    struct mf_placement other;
+    struct mf_device_map other;
     char *map, *text;
 
     if (mf_place_auto(parts, devices, &other) != MF_OK) {
         text = mf_format("%s", "no map for these devices fits");
     } else {
-        map = mf_placement_text(&other, parts, devices);
+        map = mf_device_map_text(&other, parts, devices);
         text = mf_format("try: --map %s", map);
         free(map);
     }
     mf_err_clear();
-    mf_placement_free(&other);
+    mf_device_map_free(&other);
     return text;
 }
 
 int mf_place_fits(const struct mf_parts *parts, const struct mf_place_devices *devices,
-                  const struct mf_placement *placement)
+                  const struct mf_device_map *placement)
 {
     size_t *bytes = MF_MUST(malloc((devices->count + 1) * sizeof *bytes), "bytes of devices"), wrong = 0;
     char all[300] = "", *other;
 
-    mf_placement_bytes(placement, parts, devices->count, bytes);
+    mf_device_map_bytes(placement, parts, devices->count, bytes);
     for (size_t d = 0; d < devices->count; ++d) {
         if (bytes[d] <= devices->device[d].free) continue;
         mf_enumerate(all, sizeof all, "%s needs %zu bytes and has %" PRIu64, devices->device[d].name, bytes[d],

@@ -136,7 +136,7 @@ struct placing {
     const struct mf_parts *parts;
     const struct mf_place_devices *devices;
     const struct mf_language *model;
-    struct mf_placement *placement;
+    struct mf_device_map *placement;
     size_t *device, *count; /* [entries] of each; weights of the part that it has */
     size_t *own;            /* [arrays] the entry of a weight that one part has, + 1 */
     char missing[SAID];
@@ -203,15 +203,36 @@ static void place_part(struct placing *p, size_t part)
         }
 }
 
-/* Weights that are elsewhere than their part. */
+/* "x.weight" and "x.bias" are read by one node, and are on one device: are these two? */
+static int is_beside(const char *a, const char *b)
+{
+    const char *dot = strrchr(a, '.'), *other = strrchr(b, '.');
+
+    return dot && other && dot - a == other - b && strncmp(a, b, (size_t)(dot - a)) == 0;
+}
+
+static void add_exception(const struct placing *p, size_t array, size_t device)
+{
+    struct mf_device_map *to = p->placement;
+
+    for (size_t k = 0; k < to->exceptions; ++k)
+        if (to->exception[k].array == array) return;
+    to->exception = MF_MUST(realloc(to->exception, (to->exceptions + 1) * sizeof *to->exception), "weights");
+    to->exception[to->exceptions++] = (struct mf_placed_array){array, device};
+}
+
+/* Weights that are elsewhere than their part take what stands beside them along. */
 static void add_exceptions(const struct placing *p)
 {
-    struct mf_placement *to = p->placement;
+    const struct mf_parts *parts = p->parts;
 
-    for (size_t a = 0; a < p->parts->arrays; ++a) {
-        if (p->own[a] == 0 || p->device[p->own[a] - 1] == to->device[p->parts->array[a].part[0]]) continue;
-        to->exception = MF_MUST(realloc(to->exception, (to->exceptions + 1) * sizeof *to->exception), "weights");
-        to->exception[to->exceptions++] = (struct mf_placed_array){a, p->device[p->own[a] - 1]};
+    for (size_t a = 0; a < parts->arrays; ++a) {
+        if (p->own[a] == 0 || p->device[p->own[a] - 1] == p->placement->device[parts->array[a].part[0]]) continue;
+        add_exception(p, a, p->device[p->own[a] - 1]);
+        for (size_t k = 0; k < parts->arrays; ++k)
+            if (parts->array[k].part[0] == parts->array[a].part[0] &&
+                is_beside(parts->array[k].name, parts->array[a].name))
+                add_exception(p, k, p->device[p->own[a] - 1]);
     }
 }
 
@@ -259,12 +280,12 @@ static int place_all(struct placing *p)
 }
 
 int mf_map_place(struct mf_map *map, const struct mf_parts *parts, const struct mf_place_devices *devices,
-                 const struct mf_language *model, struct mf_placement *placement)
+                 const struct mf_language *model, struct mf_device_map *placement)
 {
     struct placing p = {.map = map, .parts = parts, .devices = devices, .model = model, .placement = placement};
     int rc;
 
-    mf_placement_new(placement, parts->count);
+    mf_device_map_new(placement, parts->count);
     p.device = MF_MUST(calloc(map->count + 1, sizeof *p.device), "devices");
     p.count = MF_MUST(calloc(map->count + 1, sizeof *p.count), "counts");
     p.own = MF_MUST(calloc(parts->arrays + 1, sizeof *p.own), "weights");

@@ -10,7 +10,7 @@
 #define MF_PLACE_MAP_H
 
 #include "src/model/language.h"
-#include "src/place/placement.h"
+#include "src/place/device_map.h"
 
 struct mf_map_entry {
     char *pattern, *device;
@@ -38,12 +38,12 @@ void mf_map_free(struct mf_map *map);
  * the placement, also after a refusal.
  */
 int mf_map_place(struct mf_map *map, const struct mf_parts *parts, const struct mf_place_devices *devices,
-                 const struct mf_language *model, struct mf_placement *placement);
+                 const struct mf_language *model, struct mf_device_map *placement);
 
 struct mf_json;
 
 /** The placement as a device_map of transformers: an object of modules and devices. The caller frees. */
-struct mf_json *mf_map_json(const struct mf_placement *placement, const struct mf_parts *parts,
+struct mf_json *mf_map_json(const struct mf_device_map *placement, const struct mf_parts *parts,
                             const struct mf_place_devices *devices, const struct mf_language *model);
 
 #endif

@@ -8,7 +8,7 @@
 #include "src/place/strategy.h"
 
 struct writing {
-    const struct mf_placement *placement;
+    const struct mf_device_map *placement;
     const struct mf_parts *parts;
     const struct mf_place_devices *devices;
     const struct mf_language *model;
@@ -83,7 +83,7 @@ static void put_empty(const struct writing *w)
     if (w->model && w->model->rope.kind != MF_ROPE_NONE) mf_json_text(w->json, "model.rotary_emb", first);
 }
 
-struct mf_json *mf_map_json(const struct mf_placement *placement, const struct mf_parts *parts,
+struct mf_json *mf_map_json(const struct mf_device_map *placement, const struct mf_parts *parts,
                             const struct mf_place_devices *devices, const struct mf_language *model)
 {
     const struct writing w = {placement, parts, devices, model, mf_json_object()};

@@ -1,5 +1,5 @@
 /* The parts of a model: the blocks of its forward list, and what stands around them. Devices share a model by its parts
- * (placement.h).
+ * (device_map.h).
  *
  * A part begins with a block of the builder (mf_build_block(), mf_build_segment()) and has its name, "layers.3". Nodes
  * in front of the first block are "embeddings", those behind the last one "head". Nodes between two blocks belong to

@@ -23,12 +23,12 @@ static size_t count_blocks(const struct mf_parts *parts)
 }
 
 void mf_place_balanced(const struct mf_parts *parts, const struct mf_place_devices *devices,
-                       struct mf_placement *placement)
+                       struct mf_device_map *placement)
 {
     const size_t blocks = count_blocks(parts), each = mf_max(1, (blocks + devices->count - 1) / devices->count);
     size_t block = 0;
 
-    mf_placement_new(placement, parts->count);
+    mf_device_map_new(placement, parts->count);
     for (size_t p = 0; p < parts->count; ++p)
         if (mf_part_is_block(parts, p))
             placement->device[p] = block++ / each;
@@ -73,13 +73,13 @@ static size_t next(const struct filling *f, size_t part, size_t *now)
 }
 
 void mf_place_sequential(const struct mf_parts *parts, const struct mf_place_devices *devices, double share,
-                         struct mf_placement *placement)
+                         struct mf_device_map *placement)
 {
     struct filling f = {parts, devices, share,
                         MF_MUST(calloc(devices->count + 1, parts->count + 1), "parts of devices")};
     size_t now = 0;
 
-    mf_placement_new(placement, parts->count);
+    mf_device_map_new(placement, parts->count);
     for (size_t p = 0; p < parts->count; ++p) {
         const size_t d = next(&f, p, &now);
 
@@ -142,7 +142,7 @@ void mf_place_greedy(const struct mf_place_sizes *sizes, size_t devices, const d
 }
 
 void mf_place_greedy_parts(const struct mf_parts *parts, const struct mf_place_devices *devices,
-                           struct mf_placement *placement)
+                           struct mf_device_map *placement)
 {
     struct mf_place_sizes sizes = {.layer = MF_MUST(calloc(parts->count + 1, sizeof(double)), "sizes")};
     double *capacity = MF_MUST(malloc((devices->count + 1) * sizeof *capacity), "capacities");
@@ -156,7 +156,7 @@ void mf_place_greedy_parts(const struct mf_parts *parts, const struct mf_place_d
         else if (p == 0)
             sizes.embeddings = (double)parts->part[p].weights;
     mf_place_greedy(&sizes, devices->count, capacity, device);
-    mf_placement_new(placement, parts->count);
+    mf_device_map_new(placement, parts->count);
     for (size_t p = 0; p < parts->count; ++p)
         placement->device[p] = mf_part_is_block(parts, p) ? device[1 + layer++]
                                : p == 0                   ? device[0]

@@ -63,7 +63,7 @@ size_t mf_spread_begin(const struct mf_spread_search *s, size_t kind, size_t end
 {
     struct mf_spread_kind *k = &s->kind[kind];
 
-    if (k->begin[end] == 0) k->begin[end] = 1 + mf_chain_begin(s->chain, end, s->share * k->free);
+    if (k->begin[end] == 0) k->begin[end] = 1 + mf_place_chain_begin(s->chain, end, s->share * k->free);
     return k->begin[end] - 1;
 }
 
@@ -122,13 +122,13 @@ static double smallest_share(struct mf_spread_search *s, const size_t *order)
 size_t mf_spread_put(const struct mf_spread_search *s, size_t device, size_t from, size_t least, double left,
                      struct mf_spread *to)
 {
-    const double free = free_of(s, device), even = (double)mf_chain_bytes(s->chain, from, s->chain->parts) / left;
-    const size_t most = mf_chain_end(s->chain, from, s->share * free);
-    size_t end = mf_chain_end(s->chain, from, even * free);
+    const double free = free_of(s, device), even = (double)mf_place_chain_bytes(s->chain, from, s->chain->parts) / left;
+    const size_t most = mf_place_chain_end(s->chain, from, s->share * free);
+    size_t end = mf_place_chain_end(s->chain, from, even * free);
     double taken;
 
     end = mf_min(mf_max(end, least), most);
-    taken = (double)mf_chain_bytes(s->chain, from, end) / free;
+    taken = (double)mf_place_chain_bytes(s->chain, from, end) / free;
     if (taken > to->most) to->most = taken;
     to->device[to->runs] = device;
     to->end[to->runs++] = end;
@@ -147,7 +147,7 @@ static size_t next_device(const struct mf_spread_search *s, size_t state, size_t
         const int linked = last >= 0 && s->devices->linked && s->devices->linked[(size_t)last * s->devices->count + d];
 
         if (taken[i] || count_in(k, state) == 0) continue;
-        if (s->begin[state - k->stride] > mf_chain_end(s->chain, at, s->share * k->free)) continue;
+        if (s->begin[state - k->stride] > mf_place_chain_end(s->chain, at, s->share * k->free)) continue;
         if (linked) return i;
         if (best == s->n) best = i;
     }
@@ -239,7 +239,7 @@ static int is_better(const struct mf_spread *a, const struct mf_spread *b)
     return a->begin == 0 && a->most < b->most;
 }
 
-void mf_spread(const struct mf_chain *chain, const struct mf_place_devices *devices, size_t n, const size_t *use,
+void mf_spread(const struct mf_place_chain *chain, const struct mf_place_devices *devices, size_t n, const size_t *use,
                struct mf_spread *to)
 {
     struct mf_spread_search s = {.chain = chain, .devices = devices, .n = n, .use = use};

@@ -3,7 +3,7 @@
 #define MF_PLACE_SPREAD_H
 
 #include "src/place/chain.h"
-#include "src/place/placement.h"
+#include "src/place/device_map.h"
 
 /** Runs of a chain, in its order. */
 struct mf_spread {
@@ -20,7 +20,7 @@ struct mf_spread {
  *
  * Exact up to 16 devices of different sizes and any number of equal ones; links up to 10 devices.
  */
-void mf_spread(const struct mf_chain *chain, const struct mf_place_devices *devices, size_t n, const size_t *use,
+void mf_spread(const struct mf_place_chain *chain, const struct mf_place_devices *devices, size_t n, const size_t *use,
                struct mf_spread *spread);
 void mf_spread_free(struct mf_spread *spread);
 

@@ -13,7 +13,7 @@ struct mf_spread_kind {
 
 /** A state says how many devices of each kind have runs. */
 struct mf_spread_search {
-    const struct mf_chain *chain;
+    const struct mf_place_chain *chain;
     const struct mf_place_devices *devices;
     size_t n;
     const size_t *use;

@@ -70,7 +70,7 @@ static size_t go_on(const struct linked *l, size_t from, size_t state[3])
 {
     const struct mf_spread_search *s = l->s;
     const size_t d = state[1], rest = state[0] & ~((size_t)1 << d);
-    const size_t end = mf_chain_end(s->chain, from, s->share * s->kind[s->kind_of[s->use[d]]].free);
+    const size_t end = mf_place_chain_end(s->chain, from, s->share * s->kind[s->kind_of[s->use[d]]].free);
 
     for (size_t first = 0; first < s->n; ++first) {
         const size_t links = state[2] - is_linked(s, d, first);

@@ -39,7 +39,7 @@ void mf_spread_ordered_put(const struct mf_spread_search *s, const size_t *order
         const struct mf_spread_kind *k = &s->kind[s->kind_of[order[i]]];
         const size_t least = begin[(i + 1) * row + runs - 1];
 
-        if (least <= mf_chain_end(s->chain, at, s->share * k->free)) {
+        if (least <= mf_place_chain_end(s->chain, at, s->share * k->free)) {
             at = mf_spread_put(s, order[i], at, least, left, to);
             --runs;
         }

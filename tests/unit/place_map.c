@@ -112,12 +112,12 @@ static const struct {
 };
 
 static int place(const char *text, const struct mf_parts *parts, const struct mf_place_devices *devices,
-                 struct mf_placement *p)
+                 struct mf_device_map *p)
 {
     struct mf_map map;
     int rc = mf_map_read(text, &map);
 
-    *p = (struct mf_placement){.parts = 0};
+    *p = (struct mf_device_map){.parts = 0};
     if (rc == MF_OK) rc = mf_map_place(&map, parts, devices, &gpt2, p);
     mf_map_free(&map);
     return rc;
@@ -125,29 +125,29 @@ static int place(const char *text, const struct mf_parts *parts, const struct mf
 
 static void patterns(const struct mf_parts *parts, const struct mf_place_devices *devices)
 {
-    struct mf_placement p;
+    struct mf_device_map p;
 
     for (size_t k = 0; k < sizeof lawful / sizeof *lawful; ++k) {
         char *text;
 
         CHECK_SAYS(place(lawful[k].map, parts, devices, &p) == MF_OK, "%s: %s", lawful[k].map, mf_err_text());
         if (p.parts == 0) continue;
-        text = mf_placement_text(&p, parts, devices);
+        text = mf_device_map_text(&p, parts, devices);
         CHECK_SAYS(strcmp(text, lawful[k].becomes) == 0, "%s becomes %s", lawful[k].map, text);
-        mf_placement_free(&p);
+        mf_device_map_free(&p);
         CHECK_SAYS(place(text, parts, devices, &p) == MF_OK, "%s: %s", text, mf_err_text());
         free(text);
-        text = mf_placement_text(&p, parts, devices);
+        text = mf_device_map_text(&p, parts, devices);
         CHECK_SAYS(strcmp(text, lawful[k].becomes) == 0, "%s, read again, becomes %s", lawful[k].becomes, text);
         free(text);
-        mf_placement_free(&p);
+        mf_device_map_free(&p);
     }
     for (size_t k = 0; k < sizeof refused / sizeof *refused; ++k) {
         const int rc = place(refused[k].map, parts, devices, &p);
 
         CHECK_SAYS(rc == refused[k].code && strstr(mf_err_text(), refused[k].says), "%s: %d, %s", refused[k].map, rc,
                    mf_err_text());
-        mf_placement_free(&p);
+        mf_device_map_free(&p);
     }
 }
 
@@ -169,19 +169,19 @@ static void files(const struct mf_parts *parts, const struct mf_place_devices *d
                                "\"lm_head\": 1, \"transformer.h.3.attn\": 0}";
     const char *path = scratch_file("map");
     char *text;
-    struct mf_placement p;
+    struct mf_device_map p;
     struct mf_json *out;
     struct mf_json *in;
 
     write_file(path, lines);
     CHECK_SAYS(place(path, parts, devices, &p) == MF_OK, "%s", mf_err_text());
-    text = mf_placement_text(&p, parts, devices);
+    text = mf_device_map_text(&p, parts, devices);
     CHECK_SAYS(strcmp(text, "embeddings=cuda:0,layers.0-5=cuda:0,layers.6-11=cuda:1,head=cuda:1") == 0, "%s", text);
     free(text);
-    mf_placement_free(&p);
+    mf_device_map_free(&p);
     write_file(path, json);
     CHECK_SAYS(place(path, parts, devices, &p) == MF_OK, "%s", mf_err_text());
-    text = mf_placement_text(&p, parts, devices);
+    text = mf_device_map_text(&p, parts, devices);
     CHECK_SAYS(strcmp(text, "embeddings=cuda:0,layers.0=cpu,layers.1-11=cuda:1,head=cuda:1,layers.3.qkv.weight=cuda:0,"
                             "layers.3.out.weight=cuda:0") == 0,
                "%s", text);
@@ -192,7 +192,7 @@ static void files(const struct mf_parts *parts, const struct mf_place_devices *d
     CHECK(strcmp(mf_json_get_text(out, "lm_head"), "cuda:1") == 0);
     CHECK(strcmp(mf_json_get_text(out, "transformer.wte"), "cuda:0") == 0);
     CHECK(strcmp(mf_json_get_text(out, "transformer.drop"), "cuda:0") == 0);
-    mf_placement_free(&p);
+    mf_device_map_free(&p);
     CHECK(mf_json_save(out, path, path) == MF_OK);
     CHECK_SAYS(place(path, parts, devices, &p) == MF_OK, "%s", mf_err_text());
     in = mf_map_json(&p, parts, devices, &gpt2);
@@ -207,12 +207,12 @@ static void files(const struct mf_parts *parts, const struct mf_place_devices *d
     mf_json_free(in);
     mf_json_free(out);
     free(text);
-    mf_placement_free(&p);
+    mf_device_map_free(&p);
     write_file(path, "{\"transformer\": [0]}");
     CHECK(place(path, parts, devices, &p) == MF_INPUT && strstr(mf_err_text(), "must be a name or a number"));
     write_file(path, "{\"transformer\": 0, \"lm_head\": 0, \"model.layers\": 1}");
     CHECK(place(path, parts, devices, &p) == MF_INPUT && strstr(mf_err_text(), "'model.layers' meets no part"));
-    mf_placement_free(&p);
+    mf_device_map_free(&p);
 }
 
 /* -- the source of the feature -- */

@@ -1,6 +1,6 @@
 /* Every network is cut into embeddings, blocks and head, in the order of its list. The parts together hold what the net
  * takes. One device with all of them needs that. A tied table is in two parts and counts once. */
-#include "src/place/placement.h"
+#include "src/place/device_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,18 +42,18 @@ static size_t is_in(const struct mf_parts *parts, size_t array, size_t part)
 static void check_bytes(const struct mf_net *net, const struct mf_parts *parts)
 {
     size_t lasting = 0, floor = 0, *bytes = malloc(parts->count * sizeof *bytes);
-    struct mf_placement p;
+    struct mf_device_map p;
 
     for (size_t a = 0; a < parts->arrays; ++a) lasting += parts->array[a].bytes;
     for (size_t k = 0; k < net->lists; ++k)
         if (net->list[k]->floor[MF_PLACE_DEVICE] > floor) floor = net->list[k]->floor[MF_PLACE_DEVICE];
     CHECK(lasting == net->lasting[MF_PLACE_DEVICE]);
-    mf_placement_new(&p, parts->count);
-    mf_placement_bytes(&p, parts, 1, bytes);
+    mf_device_map_new(&p, parts->count);
+    mf_device_map_bytes(&p, parts, 1, bytes);
     CHECK_SAYS(bytes[0] == lasting + floor, "%zu is not %zu and %zu", bytes[0], lasting, floor);
-    CHECK(mf_placement_boundaries(&p) == 0);
+    CHECK(mf_device_map_boundaries(&p) == 0);
     for (size_t k = 0; k < parts->count; ++k) p.device[k] = k;
-    mf_placement_bytes(&p, parts, parts->count, bytes);
+    mf_device_map_bytes(&p, parts, parts->count, bytes);
     for (size_t k = 0; k < parts->count; ++k) {
         const struct mf_part *part = &parts->part[k];
         unsigned char *member = calloc(parts->count, 1);
@@ -65,8 +65,8 @@ static void check_bytes(const struct mf_net *net, const struct mf_parts *parts)
         CHECK(mf_parts_bytes(parts, member) == bytes[k]);
         free(member);
     }
-    CHECK(mf_placement_boundaries(&p) == parts->count - 1);
-    mf_placement_free(&p);
+    CHECK(mf_device_map_boundaries(&p) == parts->count - 1);
+    mf_device_map_free(&p);
     free(bytes);
 }
 
@@ -89,26 +89,26 @@ static void check_names(const char *what, const struct mf_parts *parts, const ch
 /* One weight is elsewhere than its part, and so is the node that reads it. */
 static void move_a_weight(const struct mf_parts *parts, const struct mf_list *list)
 {
-    struct mf_placement p;
+    struct mf_device_map p;
     struct mf_placed_array other = {0, 1};
     size_t bytes[2], moved = 0, *device;
 
-    mf_placement_new(&p, parts->count);
+    mf_device_map_new(&p, parts->count);
     while (strcmp(parts->array[other.array].name, "layers.1.in.weight") != 0) ++other.array;
     p.exceptions = 1;
     p.exception = malloc(sizeof *p.exception);
     p.exception[0] = other;
     device = malloc(list->nodes * sizeof *device);
-    mf_placement_nodes(&p, parts, list, device);
+    mf_device_map_nodes(&p, parts, list, device);
     for (size_t i = 0; i < list->nodes; ++i) {
         moved += device[i];
         CHECK(device[i] == (strcmp(list->node[i].name, "layers.1.in") == 0));
     }
     CHECK(moved == 1);
-    mf_placement_bytes(&p, parts, 2, bytes);
+    mf_device_map_bytes(&p, parts, 2, bytes);
     CHECK(bytes[1] == parts->array[other.array].bytes + parts->part[2].work);
     free(device);
-    mf_placement_free(&p);
+    mf_device_map_free(&p);
 }
 
 static void language(struct mf_queue *queue, int tied)

@@ -66,17 +66,17 @@ static struct mf_place_devices devices_of(size_t n, const size_t *free)
     return d;
 }
 
-static double most_of(const struct mf_parts *parts, const struct mf_place_devices *d, const struct mf_placement *p)
+static double most_of(const struct mf_parts *parts, const struct mf_place_devices *d, const struct mf_device_map *p)
 {
     size_t bytes[DEVICES];
     double most = 0;
 
-    mf_placement_bytes(p, parts, d->count, bytes);
+    mf_device_map_bytes(p, parts, d->count, bytes);
     for (size_t k = 0; k < d->count; ++k) most = fmax(most, (double)bytes[k] / (double)d->device[k].free);
     return most;
 }
 
-static size_t links_of(const struct mf_place_devices *d, const struct mf_placement *p)
+static size_t links_of(const struct mf_place_devices *d, const struct mf_device_map *p)
 {
     size_t n = 0;
 
@@ -93,11 +93,11 @@ struct best {
 };
 
 /* All ways to go on from part @p at; @p used: devices that had their run. */
-static void try_all(const struct mf_parts *parts, const struct mf_place_devices *d, struct mf_placement *p, size_t at,
+static void try_all(const struct mf_parts *parts, const struct mf_place_devices *d, struct mf_device_map *p, size_t at,
                     unsigned used, struct best *best)
 {
     if (at == parts->count) {
-        const struct best now = {most_of(parts, d, p), mf_placement_boundaries(p), links_of(d, p)};
+        const struct best now = {most_of(parts, d, p), mf_device_map_boundaries(p), links_of(d, p)};
         const double near = 1e-12 * best->most;
 
         if (now.most < best->most - near ||
@@ -113,7 +113,7 @@ static void try_all(const struct mf_parts *parts, const struct mf_place_devices 
     }
 }
 
-static int is_contiguous(const struct mf_placement *p)
+static int is_contiguous(const struct mf_device_map *p)
 {
     unsigned used = 0;
 
@@ -133,7 +133,7 @@ static void against_brute_force(void)
         const size_t n = 1 + draw(PARTS), devices = 1 + draw(DEVICES);
         size_t bytes[PARTS], room[DEVICES];
         struct best best = {1e300, 0, 0};
-        struct mf_placement p, all;
+        struct mf_device_map p, all;
         struct mf_place_devices d;
         struct mf_parts parts;
 
@@ -146,7 +146,7 @@ static void against_brute_force(void)
         for (size_t i = 0; i < devices; ++i)
             for (size_t k = 0; k < i; ++k)
                 d.linked[i * devices + k] = d.linked[k * devices + i] = (unsigned char)draw(2);
-        mf_placement_new(&all, n);
+        mf_device_map_new(&all, n);
         try_all(&parts, &d, &all, 0, 0, &best);
         if (mf_place_auto(&parts, &d, &p) != MF_OK) {
             CHECK_SAYS(best.most > 1, "case %d: %g fits, and auto says: %s", c, best.most, mf_err_text());
@@ -156,12 +156,12 @@ static void against_brute_force(void)
             ++fitting;
             CHECK(is_contiguous(&p) && mf_place_fits(&parts, &d, &p) == MF_OK);
             CHECK_SAYS(most <= best.most * (1 + 1e-9), "case %d: %g is more than %g", c, most, best.most);
-            CHECK_SAYS(mf_placement_boundaries(&p) == best.boundaries, "case %d: %zu boundaries, not %zu", c,
-                       mf_placement_boundaries(&p), best.boundaries);
+            CHECK_SAYS(mf_device_map_boundaries(&p) == best.boundaries, "case %d: %zu boundaries, not %zu", c,
+                       mf_device_map_boundaries(&p), best.boundaries);
             CHECK_SAYS(links_of(&d, &p) == best.links, "case %d: %zu links, not %zu", c, links_of(&d, &p), best.links);
         }
-        mf_placement_free(&p);
-        mf_placement_free(&all);
+        mf_device_map_free(&p);
+        mf_device_map_free(&all);
         mf_parts_free(&parts);
         mf_place_devices_free(&d);
     }
@@ -176,7 +176,7 @@ static void large(size_t n, size_t devices, size_t each, int equal, double bound
     size_t *bytes = malloc(n * sizeof *bytes), *room = malloc(devices * sizeof *room);
     double total = 0, all = 0, most = 0;
     struct mf_place_devices d;
-    struct mf_placement p;
+    struct mf_device_map p;
     struct mf_parts parts;
     clock_t began;
 
@@ -194,7 +194,7 @@ static void large(size_t n, size_t devices, size_t each, int equal, double bound
     for (size_t k = 0; k < devices; ++k) most = fmax(most, (double)room[k] / (double)d.device[k].free);
     CHECK_SAYS(most <= bound * total / all, "%zu parts on %zu devices: %g, and %g if all took the same share", n,
                devices, most, total / all);
-    mf_placement_free(&p);
+    mf_device_map_free(&p);
     mf_parts_free(&parts);
     mf_place_devices_free(&d);
     free(bytes);
@@ -204,13 +204,13 @@ static void large(size_t n, size_t devices, size_t each, int equal, double bound
 /* -- cases -- */
 
 static void check_map(const char *what, const struct mf_parts *parts, const struct mf_place_devices *d,
-                      struct mf_placement *p, const char *want)
+                      struct mf_device_map *p, const char *want)
 {
-    char *text = mf_placement_text(p, parts, d);
+    char *text = mf_device_map_text(p, parts, d);
 
     CHECK_SAYS(strcmp(text, want) == 0, "%s: %s", what, text);
     free(text);
-    mf_placement_free(p);
+    mf_device_map_free(p);
 }
 
 static void four_equal(void)
@@ -218,9 +218,9 @@ static void four_equal(void)
     const size_t bytes[] = {30, 10, 10, 10, 10, 10, 10, 10, 10, 30}, room[] = {100, 100, 100, 100};
     struct mf_parts parts = parts_of(10, bytes);
     struct mf_place_devices d = devices_of(4, room);
-    struct mf_placement p;
+    struct mf_device_map p;
 
-    CHECK(mf_place_auto(&parts, &d, &p) == MF_OK && mf_placement_boundaries(&p) == 3);
+    CHECK(mf_place_auto(&parts, &d, &p) == MF_OK && mf_device_map_boundaries(&p) == 3);
     check_map("auto", &parts, &d, &p,
               "embeddings=cuda:0,layers.0-2=cuda:1,layers.3-6=cuda:2,layers.7=cuda:3,head=cuda:3");
     mf_place_balanced(&parts, &d, &p);
@@ -242,7 +242,7 @@ static void one_is_too_large(void)
     const size_t bytes[] = {10, 10, 200, 10, 10}, room[] = {40, 40, 1000};
     struct mf_parts parts = parts_of(5, bytes);
     struct mf_place_devices d = devices_of(3, room);
-    struct mf_placement p;
+    struct mf_device_map p;
 
     d.device[2].is_cores = 1;
     snprintf(d.device[2].name, sizeof d.device[2].name, "cpu");
@@ -256,11 +256,11 @@ static void one_is_too_large(void)
     CHECK_SAYS(strstr(mf_err_text(), "cuda:1 needs 200 bytes and has 40; try: --map embeddings=cuda:0,layers.0=cuda:0,"
                                      "layers.1=cpu,layers.2=cuda:1,head=cuda:1"),
                "%s", mf_err_text());
-    mf_placement_free(&p);
+    mf_device_map_free(&p);
     d.device[2].free = 100;
     CHECK(mf_place_auto(&parts, &d, &p) == MF_MEMORY);
     CHECK_SAYS(strstr(mf_err_text(), "part 'layers.1' alone needs 200 bytes"), "%s", mf_err_text());
-    mf_placement_free(&p);
+    mf_device_map_free(&p);
     mf_parts_free(&parts);
     mf_place_devices_free(&d);
 }
@@ -270,13 +270,13 @@ static void nothing_fits(void)
     const size_t bytes[] = {30, 30, 30, 30, 30}, room[] = {70, 40, 90};
     struct mf_parts parts = parts_of(5, bytes);
     struct mf_place_devices d = devices_of(2, room);
-    struct mf_placement p;
+    struct mf_device_map p;
 
     CHECK(mf_place_auto(&parts, &d, &p) == MF_MEMORY);
     CHECK_SAYS(strcmp(mf_err_text(), "the model needs 150 bytes, and of free memory cuda:0 has 70, cuda:1 has 40; "
                                      "try: 3 devices like the largest, or cpu among --devices") == 0,
                "%s", mf_err_text());
-    mf_placement_free(&p);
+    mf_device_map_free(&p);
     mf_place_devices_free(&d);
     d = devices_of(3, room);
     d.device[2].is_cores = 1;

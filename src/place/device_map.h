@@ -1,7 +1,7 @@
 /* Which device has which part of a model. A single weight may be on another device than its part. Then the nodes that
  * read it are there too. Rule: all functions are local. */
-#ifndef MF_PLACE_PLACEMENT_H
-#define MF_PLACE_PLACEMENT_H
+#ifndef MF_PLACE_DEVICE_MAP_H
+#define MF_PLACE_DEVICE_MAP_H
 
 #include <stdint.h>
 
@@ -28,27 +28,27 @@ struct mf_placed_array {
     size_t array, device; /* array: of the parts */
 };
 
-struct mf_placement {
+struct mf_device_map {
     size_t parts, *device; /* [parts] number of its device */
     size_t exceptions;
     struct mf_placed_array *exception; /* [exceptions] */
 };
 
 /** A placement of so many parts, all on device 0. The second frees. */
-void mf_placement_new(struct mf_placement *placement, size_t parts);
-void mf_placement_free(struct mf_placement *placement);
+void mf_device_map_new(struct mf_device_map *placement, size_t parts);
+void mf_device_map_free(struct mf_device_map *placement);
 
 /** Puts the device of every node of a forward list into @p device [nodes]. */
-void mf_placement_nodes(const struct mf_placement *placement, const struct mf_parts *parts, const struct mf_list *list,
-                        size_t *device);
+void mf_device_map_nodes(const struct mf_device_map *placement, const struct mf_parts *parts,
+                         const struct mf_list *list, size_t *device);
 
 /** Puts the bytes that each device needs into @p bytes [devices]. A device counts a shared weight once. Work memory is
  * that of the part with the most. */
-void mf_placement_bytes(const struct mf_placement *placement, const struct mf_parts *parts, size_t devices,
-                        size_t *bytes);
+void mf_device_map_bytes(const struct mf_device_map *placement, const struct mf_parts *parts, size_t devices,
+                         size_t *bytes);
 
 /** How often the walk goes from one device to another between neighbouring parts. */
-size_t mf_placement_boundaries(const struct mf_placement *placement);
+size_t mf_device_map_boundaries(const struct mf_device_map *placement);
 
 void mf_place_devices_free(struct mf_place_devices *devices);
 

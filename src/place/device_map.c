@@ -1,5 +1,5 @@
-/* See placement.h. */
-#include "src/place/placement.h"
+/* See device_map.h. */
+#include "src/place/device_map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,29 +7,29 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 
-void mf_placement_new(struct mf_placement *p, size_t parts)
+void mf_device_map_new(struct mf_device_map *p, size_t parts)
 {
-    *p = (struct mf_placement){.parts = parts};
+    *p = (struct mf_device_map){.parts = parts};
     p->device = MF_MUST(calloc(parts + 1, sizeof *p->device), "devices of parts");
 }
 
-void mf_placement_free(struct mf_placement *p)
+void mf_device_map_free(struct mf_device_map *p)
 {
     free(p->device);
     free(p->exception);
-    *p = (struct mf_placement){0};
+    *p = (struct mf_device_map){0};
 }
 
 /* The device of a weight that is not where its part is; -1: it is there. */
-static ptrdiff_t exception_of(const struct mf_placement *p, const struct mf_parts *parts, const char *name)
+static ptrdiff_t exception_of(const struct mf_device_map *p, const struct mf_parts *parts, const char *name)
 {
     for (size_t k = 0; k < p->exceptions; ++k)
         if (strcmp(parts->array[p->exception[k].array].name, name) == 0) return (ptrdiff_t)p->exception[k].device;
     return -1;
 }
 
-void mf_placement_nodes(const struct mf_placement *p, const struct mf_parts *parts, const struct mf_list *list,
-                        size_t *device)
+void mf_device_map_nodes(const struct mf_device_map *p, const struct mf_parts *parts, const struct mf_list *list,
+                         size_t *device)
 {
     const struct mf_net *net = list->net;
 
@@ -45,7 +45,8 @@ void mf_placement_nodes(const struct mf_placement *p, const struct mf_parts *par
 }
 
 /* Is the array on this device, for one of its parts or by itself? */
-static int is_there(const struct mf_placement *p, const struct mf_part_array *array, ptrdiff_t exception, size_t device)
+static int is_there(const struct mf_device_map *p, const struct mf_part_array *array, ptrdiff_t exception,
+                    size_t device)
 {
     if (exception >= 0) return (size_t)exception == device;
     for (size_t k = 0; k < array->parts; ++k)
@@ -53,7 +54,7 @@ static int is_there(const struct mf_placement *p, const struct mf_part_array *ar
     return 0;
 }
 
-void mf_placement_bytes(const struct mf_placement *p, const struct mf_parts *parts, size_t devices, size_t *bytes)
+void mf_device_map_bytes(const struct mf_device_map *p, const struct mf_parts *parts, size_t devices, size_t *bytes)
 {
     for (size_t d = 0; d < devices; ++d) {
         size_t work = 0;
@@ -73,7 +74,7 @@ void mf_placement_bytes(const struct mf_placement *p, const struct mf_parts *par
     }
 }
 
-size_t mf_placement_boundaries(const struct mf_placement *p)
+size_t mf_device_map_boundaries(const struct mf_device_map *p)
 {
     size_t n = 0;
 

@@ -22,6 +22,7 @@ const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_info,
     &mf_cmd_interpolate,
     &mf_cmd_launch,
+    &mf_cmd_map,
     &mf_cmd_match,
     &mf_cmd_merge,
     &mf_cmd_plan_generate,

@@ -237,26 +237,40 @@ int mf_model_make(const struct mf_model_card *card, uint64_t seed, size_t batch,
     return give(rc, m, model);
 }
 
-int mf_model_foresee(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
-                     struct mf_model_needs *needs)
+int mf_model_draft(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
+                   void (*see)(void *context, const struct mf_list *list), void *context)
 {
     struct mf_model *m = new_model(wish, queue);
     int rc;
 
-    *needs = (struct mf_model_needs){0};
     m->card = card;
     rc = build(m);
-    if (rc == MF_OK) {
-        needs->device = m->net->lasting[MF_PLACE_DEVICE] + m->net->room[MF_PLACE_DEVICE];
-        needs->weights = m->net->lasting[MF_PLACE_DEVICE];
-        needs->host = m->net->lasting[MF_PLACE_HOST] + m->net->room[MF_PLACE_HOST];
-        needs->traffic = mf_list_traffic(m->list);
-        needs->nodes = (double)m->list->nodes;
-        for (size_t k = 0; k < m->inputs; ++k) needs->host += bytes_of(m, &m->input[k]);
-        for (size_t k = 0; k < m->list->nodes; ++k) needs->operations += mf_node_operations(m->net, &m->list->node[k]);
-    }
+    if (rc == MF_OK) see(context, m->list);
     mf_model_close(m);
     return rc;
+}
+
+/* Needs are those of the draft's list, and of its inputs in host memory. */
+static void find_needs(void *context, const struct mf_list *list)
+{
+    struct mf_model_needs *needs = context;
+    const struct mf_net *net = list->net;
+
+    needs->device = net->lasting[MF_PLACE_DEVICE] + net->room[MF_PLACE_DEVICE];
+    needs->weights = net->lasting[MF_PLACE_DEVICE];
+    needs->host = net->lasting[MF_PLACE_HOST] + net->room[MF_PLACE_HOST];
+    needs->traffic = mf_list_traffic(list);
+    needs->nodes = (double)list->nodes;
+    for (size_t v = 0; v < net->values; ++v)
+        if (net->value[v].role == MF_ROLE_INPUT) needs->host += mf_shape_bytes(&net->value[v].shape);
+    for (size_t k = 0; k < list->nodes; ++k) needs->operations += mf_node_operations(net, &list->node[k]);
+}
+
+int mf_model_foresee(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
+                     struct mf_model_needs *needs)
+{
+    *needs = (struct mf_model_needs){0};
+    return mf_model_draft(card, wish, queue, find_needs, needs);
 }
 
 void mf_model_close(struct mf_model *m)

@@ -57,6 +57,11 @@ struct mf_model_needs {
 int mf_model_foresee(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
                      struct mf_model_needs *needs);
 
+/** Shows the list of such a model to @p see, planned and placed (mf_pass_live()), as mf_model_foresee() does with
+ * memory. */
+int mf_model_draft(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
+                   void (*see)(void *context, const struct mf_list *list), void *context);
+
 /** NULL is accepted. */
 void mf_model_close(struct mf_model *model);
 

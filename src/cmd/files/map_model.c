@@ -1,0 +1,146 @@
+/* See map_model.h. */
+#include "src/cmd/files/map_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/dry.h"
+#include "src/base/bounds.h"
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/cmd/files/language_tell.h"
+#include "src/gen/lists.h"
+#include "src/model/decoder_files.h"
+
+/* A queue of the machine that the devices are of. */
+struct dry {
+    struct mf_backend_dry backend;
+    struct mf_arena *arena;
+    struct mf_queue *queue;
+};
+
+static int open_dry(const struct mf_session *s, const struct mf_mapped *m, struct dry *d)
+{
+    struct mf_dry_kind kind = {.simd = m->hardware.host[0].simd};
+
+    for (size_t k = 0; k < m->devices.count && !kind.apart; ++k) {
+        kind.apart = !m->devices.device[k].is_cores;
+        kind.capability = m->devices.device[k].capability;
+    }
+    *d = (struct dry){.queue = NULL};
+    mf_backend_dry(&kind, &d->backend);
+    MF_TRY(mf_arena_open(&d->arena, &mf_mem_dry, 0));
+    return mf_queue_dry(&d->queue, &d->backend, s->threads, s->common->deterministic, d->arena, d->arena);
+}
+
+static void close_dry(struct dry *d)
+{
+    if (d->queue) d->backend.backend.queue_close(d->queue);
+    mf_arena_close(d->arena);
+}
+
+/* -- language models -- */
+
+/* The weights need not be there: all that is told follows from config.json. A head in the file wins over a tied one. */
+static int settle(struct mf_mapped *m)
+{
+    char name[MF_DECODER_STACKED][MF_DECODER_NAME], *where = mf_safetensors_where(m->name);
+    struct mf_safetensors *file = NULL;
+    const int there = access(where, F_OK) == 0;
+    int rc = MF_OK;
+
+    free(where);
+    if (mf_decoder_arrays(&m->language, "tokens.weight", 0, 0, name) == 0)
+        return mf_fail(MF_INPUT, "'%.200s': models of type %s do not run here", m->name,
+                       mf_language_name(m->language.family));
+    if (there) rc = mf_safetensors_open(m->name, &file);
+    if (there && rc == MF_OK) rc = mf_decoder_settle(file, &m->language);
+    mf_safetensors_close(file);
+    return rc;
+}
+
+static int read_language(const struct mf_map_opts *o, struct mf_mapped *m, struct mf_queue *queue)
+{
+    struct mf_gen_lists lists;
+    struct mf_gen_size size;
+    int rc;
+
+    m->is_language = 1;
+    MF_TRY(mf_language_read(m->name, &m->language));
+    MF_TRY(settle(m));
+    m->context = o->context ? (size_t)o->context : m->language.context;
+    MF_TRY(mf_gen_check_context(&m->language, m->name, m->context));
+    if (m->context > MF_GEN_POSITIONS / m->requests)
+        return mf_fail(MF_USAGE,
+                       "%zu requests of a context of %zu have more than %d positions; try: a shorter --context",
+                       m->requests, m->context, MF_GEN_POSITIONS);
+    size = (struct mf_gen_size){m->requests, m->context, 0};
+    rc = mf_gen_lists_make(&m->language, &size, queue, &lists);
+    if (rc == MF_OK) {
+        const struct mf_decoder_list *chunk = &lists.prompt[MF_GEN_PROMPTS - 1];
+
+        m->rows = chunk->rows;
+        mf_parts_find(lists.net, chunk->list, &m->parts);
+    }
+    mf_gen_lists_free(&lists, queue);
+    return rc;
+}
+
+/* -- models of this program -- */
+
+static void see(void *context, const struct mf_list *list)
+{
+    struct mf_mapped *m = context;
+
+    mf_parts_find(list->net, list, &m->parts);
+}
+
+static int read_card(struct mf_mapped *m, struct mf_queue *queue)
+{
+    const struct mf_model_wish wish = {.batch = m->requests};
+
+    MF_TRY(mf_model_card_open(m->name, &m->card));
+    if (m->card.outputs.count == 0 && !m->card.denoise) return mf_model_card_refuse(&m->card, "classes");
+    m->rows = m->requests;
+    return mf_model_draft(&m->card, &wish, queue, see, m);
+}
+
+/* -- all -- */
+
+static int read_model(const struct mf_session *s, const struct mf_map_opts *o, struct mf_mapped *m)
+{
+    struct dry d;
+    int rc = open_dry(s, m, &d);
+
+    mf_fault_hold(1);
+    if (rc == MF_OK) rc = mf_language_named(m->name) ? read_language(o, m, d.queue) : read_card(m, d.queue);
+    mf_fault_hold(0);
+    close_dry(&d);
+    return rc;
+}
+
+int mf_mapped_open(const struct mf_session *s, struct mf_map_opts *o, const char *name, struct mf_mapped *m)
+{
+    const struct mf_place_wish wish = {&o->devices, o->lenient, o->prefer};
+    struct mf_common common = *s->common;
+
+    *m = (struct mf_mapped){.name = name, .requests = (size_t)o->requests};
+    MF_TRY(mf_plan_machine_of(s, &common, &o->wish, &m->hardware));
+    mf_place_devices_find(&m->hardware, &m->all);
+    MF_TRY(mf_place_devices_choose(&m->hardware, &m->all, &wish, &m->devices));
+    if (!o->estimate) return read_model(s, o, m);
+    m->is_guess = 1;
+    mf_guess_find(name, (size_t)o->layers, &m->guess);
+    mf_guess_parts(&m->guess, &m->parts);
+    return MF_OK;
+}
+
+void mf_mapped_close(struct mf_mapped *m)
+{
+    mf_parts_free(&m->parts);
+    mf_model_card_close(&m->card);
+    mf_place_devices_free(&m->all);
+    mf_place_devices_free(&m->devices);
+    mf_hardware_free(&m->hardware);
+}

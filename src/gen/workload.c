@@ -111,9 +111,18 @@ static size_t cache_bytes(const struct mf_net *net)
     return sum;
 }
 
+/* Share of a value that a node touches. Of experts only those that some token has chosen, as if it chose at random. */
+static double touched(const struct mf_language *m, const struct mf_net *net, const struct mf_node *node, int value)
+{
+    const double each = m->experts ? (double)m->chosen / (double)m->experts : 1;
+
+    if (node->op != MF_OP_GROUPED_LINEAR || value != node->in[1]) return 1;
+    return 1 - pow(1 - each, (double)net->value[node->in[0]].shape.d[0] / (double)m->chosen);
+}
+
 /* Bytes that a list reads and writes. Caches are left out, and tables of which it gathers rows. @p weights: only
  * weights count. */
-static double traffic(const struct mf_list *list, int weights)
+static double traffic(const struct mf_language *m, const struct mf_list *list, int weights)
 {
     struct mf_operand operand[MF_OPERANDS];
     double sum = 0;
@@ -128,7 +137,7 @@ static double traffic(const struct mf_list *list, int weights)
             if (value->role == MF_ROLE_WORK || is_cache(value) || (weights && value->role != MF_ROLE_PARAMETER))
                 continue;
             if (node->op == MF_OP_GATHER && operand[k].value == node->in[0]) continue;
-            sum += (double)mf_shape_bytes(&value->shape);
+            sum += touched(m, list->net, node, operand[k].value) * (double)mf_shape_bytes(&value->shape);
         }
     }
     return sum;
@@ -143,13 +152,13 @@ static double operations(const struct mf_list *list)
     return sum;
 }
 
-static void find_facts(const struct mf_gen_lists *l, double fact[MF_PLAN_FACTS])
+static void find_facts(const struct mf_language *m, const struct mf_gen_lists *l, double fact[MF_PLAN_FACTS])
 {
     const struct mf_list *step = l->step[l->steps - 1].list, *chunk = l->prompt[MF_GEN_PROMPTS - 1].list;
 
-    fact[STEP_BYTES] = traffic(step, 0);
+    fact[STEP_BYTES] = traffic(m, step, 0);
     fact[STEP_OPERATIONS] = operations(step);
-    fact[CHUNK_BYTES] = traffic(chunk, 0);
+    fact[CHUNK_BYTES] = traffic(m, chunk, 0);
     fact[CHUNK_OPERATIONS] = operations(chunk);
     fact[NODES] = (double)step->nodes;
 }
@@ -174,7 +183,7 @@ static int bytes_of(const void *context, const struct mf_plan_rank *r, const str
         add(host, "logits", mf_gen_lists_host(w->model, &d.lists));
         add(host, "beside the engine", w->beside);
         add(host, "in use before", r->in_use);
-        find_facts(&d.lists, state->fact);
+        find_facts(w->model, &d.lists, state->fact);
     }
     close_dry(&d);
     return rc;
@@ -321,7 +330,7 @@ int mf_gen_step_bytes(const struct mf_gen_work *w, size_t threads_of, double *by
     mf_plan_set(&settings, "context", w->context);
     rc = open_dry(&d, w, &rank, &settings);
     if (rc == MF_OK)
-        *bytes = traffic(d.lists.step[d.lists.steps - 1].list, 1) +
+        *bytes = traffic(w->model, d.lists.step[d.lists.steps - 1].list, 1) +
                  (double)w->requests * attention_bytes(w->model, positions_now(w, w->context));
     close_dry(&d);
     return rc;

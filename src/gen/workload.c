@@ -111,7 +111,7 @@ static size_t cache_bytes(const struct mf_net *net)
     return sum;
 }
 
-/* Share of a value that a node touches. Of experts only those that some token has chosen, as if it chose at random. */
+/* Share of a value that a node touches. Experts count that some token has chosen, as if it chose at random. */
 static double touched(const struct mf_language *m, const struct mf_net *net, const struct mf_node *node, int value)
 {
     const double each = m->experts ? (double)m->chosen / (double)m->experts : 1;

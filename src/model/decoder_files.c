@@ -229,21 +229,36 @@ static void array_name(const char *prefix, const struct part *p, size_t k, const
     snprintf(name + n, NAME - n, "%s%s%s", at, p->joined ? "" : ".", p->joined ? "" : which->end);
 }
 
+/* "layers.3.experts.in", all experts at once, becomes "layers.3.in". */
+static void without_experts(const char *weight, char name[NAME])
+{
+    static const char word[] = "experts.";
+    const char *at = strstr(weight, word);
+
+    if (at && !(at[strlen(word)] >= '0' && at[strlen(word)] <= '9'))
+        snprintf(name, NAME, "%.*s%s", (int)(at - weight), weight, at + strlen(word));
+    else
+        snprintf(name, NAME, "%s", weight);
+}
+
 size_t mf_decoder_arrays(const struct mf_language *m, const char *weight, int in_head, size_t prefix,
                          char name[STACKED][NAME])
 {
     const struct family *f = &families[m->family];
+    const size_t number = f->joined && prefix > 0 ? prefix - 1 : prefix; /* classes have experts joined */
     const struct part *p;
     struct which which;
+    char plain[NAME];
     size_t n = 0;
 
-    if (!f->part || !f->prefix[prefix]) return 0;
+    if (!f->part || !f->prefix[number]) return 0;
     if (strcmp(weight, "head.weight") == 0 || (in_head && strcmp(weight, "tokens.weight") == 0)) {
         snprintf(name[0], NAME, "%s", head);
         return 1;
     }
-    p = find_part(f->part, weight, &which);
-    for (; p && n < STACKED && p->array[n]; ++n) array_name(f->prefix[prefix], p, n, &which, name[n]);
+    without_experts(weight, plain);
+    p = find_part(f->joined && prefix == 0 ? f->joined : f->part, plain, &which);
+    for (; p && n < STACKED && p->array[n]; ++n) array_name(f->prefix[number], p, n, &which, name[n]);
     return n;
 }
 

@@ -15,12 +15,16 @@ struct writing {
     struct mf_json *json;
 };
 
-/* The module of a weight: its name without the last word. */
+/* The module of a weight: its name without the last word. Experts are one module, and have joined weights. */
 static void cut_weight(char *name)
 {
-    char *dot = strrchr(name, '.');
+    static const char experts[] = ".experts.";
+    char *dot = strrchr(name, '.'), *at = strstr(name, experts);
 
-    if (dot && (strcmp(dot, ".weight") == 0 || strcmp(dot, ".bias") == 0)) *dot = '\0';
+    if (at)
+        at[strlen(experts) - 1] = '\0';
+    else if (dot && (strcmp(dot, ".weight") == 0 || strcmp(dot, ".bias") == 0))
+        *dot = '\0';
 }
 
 static ptrdiff_t exception_of(const struct writing *w, size_t array)

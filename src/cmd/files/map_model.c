@@ -1,14 +1,8 @@
 /* See map_model.h. */
 #include "src/cmd/files/map_model.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "kernels/dry.h"
-#include "src/base/bounds.h"
 #include "src/base/err.h"
-#include "src/base/text.h"
 #include "src/cmd/files/language_tell.h"
 #include "src/gen/lists.h"
 #include "src/model/decoder_files.h"
@@ -42,33 +36,14 @@ static void close_dry(struct dry *d)
 
 /* -- language models -- */
 
-/* The weights need not be there: all that is told follows from config.json. A head in the file wins over a tied one. */
-static int settle(struct mf_mapped *m)
-{
-    char name[MF_DECODER_STACKED][MF_DECODER_NAME], *where = mf_safetensors_where(m->name);
-    struct mf_safetensors *file = NULL;
-    const int there = access(where, F_OK) == 0;
-    int rc = MF_OK;
-
-    free(where);
-    if (mf_decoder_arrays(&m->language, "tokens.weight", 0, 0, name) == 0)
-        return mf_fail(MF_INPUT, "'%.200s': models of type %s do not run here", m->name,
-                       mf_language_name(m->language.family));
-    if (there) rc = mf_safetensors_open(m->name, &file);
-    if (there && rc == MF_OK) rc = mf_decoder_settle(file, &m->language);
-    mf_safetensors_close(file);
-    return rc;
-}
-
 static int read_language(const struct mf_map_opts *o, struct mf_mapped *m, struct mf_queue *queue)
 {
     struct mf_gen_lists lists;
     struct mf_gen_size size;
-    int rc;
+    int rc, weights;
 
     m->is_language = 1;
-    MF_TRY(mf_language_read(m->name, &m->language));
-    MF_TRY(settle(m));
+    MF_TRY(mf_decoder_read(m->name, &m->language, &weights));
     m->context = o->context ? (size_t)o->context : m->language.context;
     MF_TRY(mf_gen_check_context(&m->language, m->name, m->context));
     if (m->context > MF_GEN_POSITIONS / m->requests)

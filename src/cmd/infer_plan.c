@@ -16,6 +16,7 @@ static int apply(void *context, const struct mf_plan_numbers *settings)
 
     wish->requests = mf_plan_get(settings, "requests");
     wish->context = mf_plan_get(settings, "context");
+    wish->pages = mf_plan_get(settings, "pages");
     return MF_OK;
 }
 
@@ -24,7 +25,7 @@ static void tell(const void *context, const struct mf_plan_numbers *derived, FIL
     const struct mf_engine_wish *wish = context;
 
     (void)derived;
-    fprintf(to, ", %zu request%s with a context of %zu", wish->requests, MF_S(wish->requests), wish->context);
+    fprintf(to, ", %zu request%s with a context of at most %zu", wish->requests, MF_S(wish->requests), wish->context);
 }
 
 static struct mf_planned planned_of(struct mf_session *s, struct mf_gen_work *work, const char *plan,
@@ -58,9 +59,8 @@ static int say_longest(struct mf_session *s, const struct mf_gen_work *work)
     free_context.context = 0;
     rc = mf_planned_foresee(&p, &longest);
     if (rc == MF_OK && longest.json && mf_plan_numbers_read(mf_json_get(longest.json, "settings"), &settings))
-        rc = mf_fail(MF_MEMORY, "%.700s; try: a context of %zu, which fits for %zu request%s%s", why,
-                     mf_plan_get(&settings, "context"), mf_plan_get(&settings, "requests"),
-                     MF_S(mf_plan_get(&settings, "requests")), work->requests > 1 ? ", or fewer --requests" : "");
+        rc = mf_fail(MF_MEMORY, "%.700s; try: a context of %zu, which fits%s", why, mf_plan_get(&settings, "context"),
+                     work->requests > 1 && !work->waits ? ", or fewer --requests" : "");
     else if (rc == MF_OK)
         rc = mf_fail(MF_MEMORY, "%s", whole);
     mf_run_plan_free(&longest);
@@ -74,7 +74,8 @@ int mf_infer_plan(struct mf_session *s, const struct mf_gen_work *work, const ch
     const struct mf_planned p = planned_of(s, &mine, plan, wish);
     int rc;
 
-    *wish = (struct mf_engine_wish){.requests = work->requests, .context = context_of(work), .logits = work->logits};
+    *wish = (struct mf_engine_wish){
+        .requests = work->requests, .context = context_of(work), .pages = work->pages, .logits = work->logits};
     rc = mf_planned_make(&p, made);
     return rc == MF_MEMORY && work->context ? say_longest(s, work) : rc;
 }
@@ -94,6 +95,7 @@ int mf_infer_book(const struct mf_session *s, const struct mf_gen_work *work)
 
     mf_plan_set(&settings, "requests", work->requests);
     mf_plan_set(&settings, "context", context_of(work));
+    mf_plan_set(&settings, "pages", work->pages ? work->pages : work->requests * mf_pages_of(context_of(work)));
     MF_TRY(mf_gen_workload.bytes(work, &rank, &settings, bytes));
     MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)bytes[MF_PLAN_STATE].total, "a language model"));
     return rank.apart ? mf_arena_book_once(s->arena, (ptrdiff_t)bytes[MF_PLAN_HOST].total, "a language model") : MF_OK;

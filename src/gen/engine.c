@@ -100,7 +100,7 @@ static int open(struct mf_engine *e, const char *folder, const struct mf_engine_
     if (file) MF_TRY(mf_decoder_settle(file, &e->model));
     e->context = wish->context ? wish->context : e->model.context;
     MF_TRY(mf_gen_check_context(&e->model, folder, e->context));
-    size = (struct mf_gen_size){wish->requests, e->context, wish->logits};
+    size = (struct mf_gen_size){wish->requests, e->context, wish->logits, wish->pages};
     MF_TRY(mf_gen_lists_make(&e->model, &size, e->queue, &e->lists));
     MF_TRY(mf_walk_open(&e->walk, e->lists.net, e->queue, MF_WALK_PLANNED, NULL));
     MF_TRY(load(e, file));
@@ -163,9 +163,7 @@ int mf_engine_add(struct mf_engine *e, const struct mf_request *r)
 
     if (rc != MF_OK) return -rc;
     while (k < e->lists.room.requests && e->seat[k].taken) ++k;
-    if (k == e->lists.room.requests ||
-        !mf_pages_take(&e->pages, k, (r->tokens + r->most + MF_KEPT_PAGE - 1) / MF_KEPT_PAGE))
-        return 0;
+    if (k == e->lists.room.requests || !mf_pages_take(&e->pages, k, mf_pages_of(r->tokens + r->most))) return 0;
     e->seat[k] = (struct seat){.taken = 1, .of = *r};
     ++e->active;
     return 1;

@@ -16,6 +16,7 @@ struct mf_engine;
 struct mf_engine_wish {
     size_t requests; /* at a time */
     size_t context;  /* positions of one, at most; 0: those of the model */
+    size_t pages;    /* of MF_KEPT_PAGE positions, of all requests; 0: each may have its context */
     int logits;      /* requests may want those of their prompts (seen) */
     int random;      /* weights are random numbers: config.json is enough, and nothing else is read */
 };

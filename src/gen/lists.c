@@ -45,8 +45,9 @@ int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size 
         return mf_fail(MF_USAGE, "%zu requests of a context of %zu have more than %d positions; try: fewer --requests",
                        size->requests, size->context, MF_GEN_POSITIONS);
     l->room.requests = size->requests;
-    l->room.pages_each = (size->context + MF_KEPT_PAGE - 1) / MF_KEPT_PAGE;
-    l->room.pages = l->room.requests * l->room.pages_each;
+    l->room.pages_each = mf_pages_of(size->context);
+    l->room.pages = size->pages ? size->pages : l->room.requests * l->room.pages_each;
+    MF_ASSERT(l->room.pages >= l->room.pages_each);
     MF_TRY(build(model, size, l));
     for (size_t k = 0; k < l->net->lists; ++k) {
         mf_pass_fuse(l->net->list[k], MF_RECOMPUTE_NONE, MF_SCOPE_ALL);

@@ -11,10 +11,14 @@ enum { MF_GEN_CHUNK = 256 /* rows of a prompt that go through together, at most 
 enum { MF_GEN_REQUESTS = 4096 /* at a time, at most */ };
 enum { MF_GEN_PROMPTS = 3, MF_GEN_STEPS = 24, MF_GEN_POSITIONS = 1 << 26 /* of all requests, at most */ };
 
+/** Pages of so many positions. */
+static inline size_t mf_pages_of(size_t positions) { return (positions + MF_KEPT_PAGE - 1) / MF_KEPT_PAGE; }
+
 /** For what the lists are. */
 struct mf_gen_size {
     size_t requests, context; /* at a time; positions of one */
     int logits;               /* those of all rows of a prompt are wanted (seen) */
+    size_t pages;             /* of MF_KEPT_PAGE positions, of all requests; 0: each may have its context */
 };
 
 struct mf_gen_lists {

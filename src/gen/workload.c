@@ -45,7 +45,8 @@ struct dry {
 static int make(struct dry *d, const struct mf_gen_work *w, const struct mf_plan_rank *r,
                 const struct mf_plan_numbers *settings)
 {
-    const struct mf_gen_size size = {mf_plan_get(settings, "requests"), mf_plan_get(settings, "context"), w->logits};
+    const struct mf_gen_size size = {mf_plan_get(settings, "requests"), mf_plan_get(settings, "context"), w->logits,
+                                     mf_plan_get(settings, "pages")};
 
     MF_TRY(mf_arena_open(&d->arena, &mf_mem_dry, 0));
     MF_TRY(mf_queue_dry(&d->queue, &d->backend, (int)r->threads, w->deterministic, d->arena, d->arena));
@@ -194,11 +195,17 @@ static int bytes_of(const void *context, const struct mf_plan_rank *r, const str
 static const char *smaller(const void *context)
 {
     const struct mf_gen_work *w = work_of(context);
+    const int many = w->requests > 1 && !w->waits;
 
-    const int many = w->requests > 1 && !w->fewer;
-
-    if (w->context) return many ? "fewer --requests, a smaller --context" : "a smaller --context";
+    if (w->context) return many ? "a smaller --context, or fewer --requests" : "a smaller --context";
     return many ? "fewer --requests" : "a smaller model";
+}
+
+/* Pages of all requests, if each has @p positions at most. */
+static size_t pages_wanted(const struct mf_gen_work *w, size_t positions)
+{
+    if (w->context && w->pages) return w->pages;
+    return (w->context || !w->waits ? w->requests : 1) * mf_pages_of(positions);
 }
 
 static void describe(const void *context, struct mf_plan_lines *p)
@@ -210,7 +217,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
                 mf_language_parameters(w->model));
     mf_plan_say(p, "requests", "%zu", w->requests);
     if (w->context)
-        mf_plan_say(p, "context", "%zu", w->context);
+        mf_plan_say(p, "context", "%zu, %zu pages", w->context, pages_wanted(w, w->context));
     else
         mf_plan_say(p, "context", "at most %zu", context_most(w, 1));
     mf_plan_say(p, "tokens", "%zu of a prompt, %zu new", w->prompt, w->made);
@@ -231,49 +238,48 @@ static size_t threads(const void *context, size_t ranks, size_t most)
 
 static size_t levels(const void *context, int apart)
 {
-    const struct mf_gen_work *w = work_of(context);
-
-    (void)apart;
-    return w->fewer && w->requests > 1 ? 2 : 1;
+    (void)context, (void)apart;
+    return 1;
 }
 
-/* First all requests. Where not even the shortest context fits, fewer of them. */
+/* Trial 0 has the shortest context, or pages for one request. Trial 1 has what is wanted. */
 static int settings(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *s)
 {
     const struct mf_gen_work *w = work_of(context);
-    const size_t halvings = level + (trial ? trial - 1 : 0);
-    size_t requests = w->requests;
+    const size_t most = context_most(w, w->requests), least = trial ? most : mf_min(MF_KEPT_PAGE, most);
+    const size_t positions = w->context ? w->context : least;
 
-    (void)place;
-    if (level == 0 && trial > 1) return 0;
-    for (size_t k = 0; k < halvings; ++k) {
-        if (requests == 1) return 0;
-        requests = (requests + 1) / 2;
-    }
-    if (level > 0 && trial == 0) requests = 1;
-    mf_plan_set(s, "requests", requests);
-    mf_plan_set(s, "context",
-                w->context ? w->context
-                : trial    ? context_most(w, requests)
-                           : mf_min(MF_KEPT_PAGE, context_most(w, requests)));
+    (void)place, (void)level;
+    if (trial > 1) return 0;
+    mf_plan_set(s, "requests", w->requests);
+    mf_plan_set(s, "context", positions);
+    mf_plan_set(s, "pages", w->context && w->waits && trial == 0 ? mf_pages_of(positions) : pages_wanted(w, positions));
     return 1;
 }
 
-static size_t pages_of(size_t context) { return (context + MF_KEPT_PAGE - 1) / MF_KEPT_PAGE; }
+/* A number between both; 0: there is none. */
+static size_t middle(size_t low, size_t high, double share)
+{
+    const double more = fmin(fmax(share, 0), 1) * (double)(high - low);
 
-/* Contexts of whole pages. */
+    return high < low + 2 ? 0 : low + mf_min(mf_max((size_t)more, 1), high - low - 1);
+}
+
+/* A context of whole pages, or pages of a context. */
 static int between(const void *context, const struct mf_plan_numbers *fits, const struct mf_plan_numbers *too_large,
                    double share, struct mf_plan_numbers *s)
 {
-    const size_t low = pages_of(mf_plan_get(fits, "context")), high = pages_of(mf_plan_get(too_large, "context"));
-    size_t more;
+    const struct mf_gen_work *w = work_of(context);
+    const char *const name = w->context ? "pages" : "context";
+    const size_t unit = w->context ? 1 : MF_KEPT_PAGE;
+    const size_t n =
+        middle((mf_plan_get(fits, name) + unit - 1) / unit, (mf_plan_get(too_large, name) + unit - 1) / unit, share);
 
-    if (work_of(context)->context || mf_plan_get(fits, "requests") != mf_plan_get(too_large, "requests") ||
-        high < low + 2)
-        return 0;
-    more = (size_t)(fmin(fmax(share, 0), 1) * (double)(high - low));
-    mf_plan_set(s, "context", (low + mf_min(mf_max(more, 1), high - low - 1)) * MF_KEPT_PAGE);
+    if (n == 0) return 0;
+    *s = *fits;
+    mf_plan_set(s, name, n * unit);
+    if (!w->context) mf_plan_set(s, "pages", pages_wanted(w, n * unit));
     return 1;
 }
 
@@ -328,6 +334,7 @@ int mf_gen_step_bytes(const struct mf_gen_work *w, size_t threads_of, double *by
 
     mf_plan_set(&settings, "requests", w->requests);
     mf_plan_set(&settings, "context", w->context);
+    mf_plan_set(&settings, "pages", pages_wanted(w, w->context));
     rc = open_dry(&d, w, &rank, &settings);
     if (rc == MF_OK)
         *bytes = traffic(w->model, d.lists.step[d.lists.steps - 1].list, 1) +
@@ -366,21 +373,21 @@ static void run_cost(const void *context, const struct mf_placement *place, cons
 
 static int is_worse(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b)
 {
-    return mf_plan_get(a, "requests") < mf_plan_get(b, "requests") ||
-           mf_plan_get(a, "context") < mf_plan_get(b, "context");
+    return mf_plan_get(a, "context") < mf_plan_get(b, "context") || mf_plan_get(a, "pages") < mf_plan_get(b, "pages");
 }
 
 static void finish(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
                    struct mf_plan *p)
 {
     const struct mf_gen_work *w = work_of(context);
-    const size_t requests = mf_plan_get(&p->settings, "requests"), positions = mf_plan_get(&p->settings, "context");
+    const size_t requests = mf_plan_get(&p->settings, "requests"), positions = mf_plan_get(&p->settings, "context"),
+                 pages = mf_plan_get(&p->settings, "pages");
 
     (void)place, (void)fact;
-    mf_plan_set(&p->derived, "pages", requests * pages_of(positions));
-    if (requests < w->requests)
-        mf_plan_note(p, "%zu request%s at a time instead of %zu: those do not fit", requests, MF_S(requests),
-                     w->requests);
+    mf_plan_set(&p->derived, "full_contexts", pages / mf_pages_of(positions));
+    if (pages < pages_wanted(w, positions))
+        mf_plan_note(p, "%zu pages instead of %zu, which do not fit: long requests wait for each other", pages,
+                     pages_wanted(w, positions));
     if (!w->context && positions < context_most(w, requests))
         mf_plan_note(p, "a context of %zu is the longest that fits for %zu request%s; the model has %zu", positions,
                      requests, MF_S(requests), w->model->context);
@@ -390,8 +397,8 @@ static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
 {
     const size_t requests = mf_plan_get(&p->settings, "requests");
 
-    mf_plan_say(lines, "requests", "%zu at a time, each with a context of %zu: %zu pages of %d positions", requests,
-                mf_plan_get(&p->settings, "context"), mf_plan_get(&p->derived, "pages"), MF_KEPT_PAGE);
+    mf_plan_say(lines, "requests", "%zu at a time, each with a context of at most %zu; %zu pages of %d positions",
+                requests, mf_plan_get(&p->settings, "context"), mf_plan_get(&p->settings, "pages"), MF_KEPT_PAGE);
     mf_plan_say(lines, "speed", "%.3g tokens/s together, %.3g of each request", (double)requests / p->cost.total,
                 1 / p->cost.total);
 }

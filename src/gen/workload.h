@@ -1,6 +1,6 @@
-/* A run of a language model as a workload of the planner (src/plan/workload.h). Its settings are "requests" (at a time)
- * and "context" (positions of each of them). A step gives every request a token more. Its bytes are those that an
- * engine takes (engine.h), and the caller's own. */
+/* A run of a language model as a workload of the planner (src/plan/workload.h). Its settings are "requests" (at a
+ * time), "context" (positions of one, at most) and "pages" (of MF_KEPT_PAGE positions, of all). A step gives every
+ * request a token more. Its bytes are those that an engine takes (engine.h), and the caller's own. */
 #ifndef MF_GEN_WORKLOAD_H
 #define MF_GEN_WORKLOAD_H
 
@@ -13,9 +13,10 @@ struct mf_gen_work {
     const struct mf_language *model; /* settled: mf_decoder_settle() */
     const char *name;                /* of the model, for people */
     size_t requests;
-    int fewer;           /* there may be fewer of them, where so many do not fit */
     size_t context;      /* 0: the longest that fits, */
     size_t most;         /* at most this; 0: that of the model */
+    size_t pages;        /* with a context: those that requests want together; 0: each wants all of its context */
+    int waits;           /* requests may wait for each other: pages for one of them are enough */
     int logits;          /* as in struct mf_gen_size */
     size_t beside;       /* bytes of the caller's arrays in host memory */
     size_t prompt, made; /* tokens of a prompt and new ones of each request, whose seconds are told */

@@ -65,6 +65,12 @@ with tempfile.TemporaryDirectory() as folder:
     both = ("--prompts", lines, "--max-new-tokens", "4")
     one, two = (answer["text"] for answer in json.loads(run(folder, *both, "--json"))["results"])
     check(run(folder, *both) == f"the{one}\n\na pore{two}\n", "two texts")
+    with open(lines, "w", encoding="utf-8") as file:
+        file.writelines(f'{{"text": "{" pore" * (k % 5 + 1)}"}}\n' for k in range(64))
+    many = ("--prompts", lines, "--requests", "64", "--max-new-tokens", "50", "--ignore-eos")
+    done = subprocess.run([PROGRAM, "infer", "text-generation", folder, *many, "--memory-limit", "1"], capture_output=True)
+    check(done.returncode == 0 and b"which do not fit: long requests wait" in done.stderr, f"{done}")
+    check(done.stdout.decode() == run(folder, *many), "requests that wait for pages")
 
 
 def memory(folder):
@@ -75,8 +81,8 @@ def memory(folder):
     check(json.loads(run(*words, "--plan", "off"))["peak_bytes"]["arena"] == peak["arena"], "without a plan")
     long = (os.path.join(FIXTURES, "language", "llama3-tied-bf16"), "--tokens", "5", "--context", "16000", "--memory-limit", "1")
     done = subprocess.run([PROGRAM, "infer", "text-generation", *long, "--max-new-tokens", "12000"], capture_output=True, text=True)
-    found = re.search(r"\(1 rank, requests 1, context 12001\) needs (\d+) bytes for arrays of rank 0, but 1048576 are available \(--memory-limit\); "
-                      r"try: a context of (\d+), which fits for 1 request$", done.stderr.strip())
+    found = re.search(r"\(1 rank, requests 1, context 12001, pages 751\) needs (\d+) bytes for arrays of rank 0, but 1048576 are available \(--memory-limit\); "
+                      r"try: a context of (\d+), which fits$", done.stderr.strip())
     check(done.returncode == 5 and found and int(found[1]) > 1 << 20 and not done.stdout, f"{done}")
     for more, status in ((-1, 0), (15, 5)):
         words = ("--max-new-tokens", str(int(found[2]) + more), "--dry-run")

@@ -45,6 +45,7 @@ static int bytes_of(const struct mf_gen_work *w, const struct mf_plan_rank *rank
 
     mf_plan_set(&settings, "requests", w->requests);
     mf_plan_set(&settings, "context", context);
+    mf_plan_set(&settings, "pages", w->pages ? w->pages : w->requests * mf_pages_of(context));
     return mf_gen_workload.bytes(w, rank, &settings, bytes);
 }
 
@@ -65,7 +66,7 @@ static int is_taken(const struct mf_plan_rank *rank, size_t taken, size_t planne
 /* On a GPU, or what stands for it, nothing runs: that is slow. */
 static void check_bytes(const char *path, const struct mf_language *model, const char *device)
 {
-    static const struct mf_gen_size sizes[] = {{1, 12, 0}, {3, 40, 1}, {5, 17, 0}};
+    static const struct mf_gen_size sizes[] = {{1, 12, 0, 0}, {3, 40, 1, 5}, {5, 17, 0, 0}};
     const struct mf_backend *backend;
 
     if (mf_backend_find(&backend, device) != MF_OK) {
@@ -73,9 +74,12 @@ static void check_bytes(const char *path, const struct mf_language *model, const
         return;
     }
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; ++k) {
-        const struct mf_engine_wish wish = {
-            .requests = sizes[k].requests, .context = sizes[k].context, .logits = sizes[k].logits};
-        const struct mf_gen_work work = {.model = model, .requests = wish.requests, .logits = wish.logits};
+        const struct mf_engine_wish wish = {.requests = sizes[k].requests,
+                                            .context = sizes[k].context,
+                                            .logits = sizes[k].logits,
+                                            .pages = sizes[k].pages};
+        const struct mf_gen_work work = {
+            .model = model, .requests = wish.requests, .logits = wish.logits, .pages = wish.pages};
         struct device d = device_open_on(backend, 1, 0, 0);
         const struct mf_plan_rank rank = {.ranks = 1,
                                           .local_size = 1,
@@ -132,8 +136,14 @@ static void check_longest(const struct mf_language *model)
     CHECK(mf_plan_make(&ask, &plan) == MF_MEMORY && strstr(mf_err_text(), "requests 3, context"));
     mf_err_clear();
     mf_plan_free(&plan);
-    work.fewer = 1;
-    CHECK(mf_plan_make(&ask, &plan) == MF_OK && mf_plan_get(&plan.settings, "requests") < 3 && plan.notes == 1);
+    work.pages = 2 * mf_pages_of(work.context) + 1;
+    CHECK(bytes_of(&work, &rank, work.context, bytes) == MF_OK);
+    options.memory_limit = bytes[MF_PLAN_STATE].total + 1;
+    work.pages = 0;
+    work.waits = 1;
+    CHECK(mf_plan_make(&ask, &plan) == MF_OK && mf_plan_get(&plan.settings, "requests") == 3 && plan.notes == 1);
+    CHECK(mf_plan_get(&plan.settings, "pages") == 2 * mf_pages_of(work.context) + 1);
+    CHECK(plan.memory[MF_PLAN_STATE].arrays.total + 1 == options.memory_limit);
     mf_plan_free(&plan);
 }
 

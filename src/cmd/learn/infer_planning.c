@@ -66,6 +66,7 @@ static int run(struct mf_session *s, void *options)
     struct plan_infer *o = options;
     struct mf_gen_work work = {.requests = (size_t)o->requests,
                                .context = (size_t)o->context,
+                               .waits = o->context > 0,
                                .prompt = (size_t)o->prompt,
                                .made = (size_t)o->made,
                                .deterministic = s->common->deterministic};

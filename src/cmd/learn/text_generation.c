@@ -341,6 +341,26 @@ static int write_logits(const struct job *job)
     return mf_reals_write(job->session->comm, job->o->logits, 2, shape, MF_AXES_UNSAID, job->logits);
 }
 
+static int descending(const void *a, const void *b)
+{
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return (x < y) - (x > y);
+}
+
+/* Pages of so many answers, the longest ones: at no time others have more. */
+static size_t pages_of_most(const struct job *job, size_t requests)
+{
+    size_t *pages = MF_MUST(calloc(job->answers, sizeof *pages), "pages"), sum = 0;
+
+    for (size_t k = 0; k < job->answers; ++k)
+        pages[k] = mf_pages_of(job->answer[k]->prompt.tokens.count + job->answer[k]->most);
+    qsort(pages, job->answers, sizeof *pages, descending);
+    for (size_t k = 0; k < requests; ++k) sum += pages[k];
+    free(pages);
+    return sum;
+}
+
 /* Room for what the prompts need, and no more. */
 static int find_work(struct job *job)
 {
@@ -352,7 +372,7 @@ static int find_work(struct job *job)
     *w = (struct mf_gen_work){.model = &job->model,
                               .name = mf_name_base(job->folder),
                               .requests = mf_min((size_t)o->requests, job->answers),
-                              .fewer = !mf_options_given(job->session->options, "requests"),
+                              .waits = 1,
                               .logits = o->logits != NULL,
                               .deterministic = o->common.deterministic};
     for (size_t k = 0; k < job->answers; ++k) {
@@ -363,6 +383,7 @@ static int find_work(struct job *job)
         w->prompt = mf_max(w->prompt, a->prompt.tokens.count);
         w->made = mf_max(w->made, a->most);
     }
+    w->pages = pages_of_most(job, w->requests);
     if (o->logits) w->beside = job->answer[0]->prompt.tokens.count * job->model.vocabulary * sizeof *job->logits;
     return mf_gen_check_context(&job->model, job->folder, w->context);
 }

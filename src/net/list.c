@@ -2,6 +2,7 @@
 #include "src/net/list.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ void mf_net_free(struct mf_net *net)
     }
     free(net->list);
     free(net->value);
+    free(net->named);
     free(net);
 }
 
@@ -65,6 +67,41 @@ int mf_node_in(const struct mf_node *node, enum mf_scope scope)
     return 1;
 }
 
+/* -- names of values -- */
+
+/* Where the name stands in the table, or could. FNV-1a: G. Fowler, L. C. Noll, K.-P. Vo, draft-eastlake-fnv, 1991. */
+static size_t *named(const struct mf_net *net, const char *name)
+{
+    uint64_t at = 14695981039346656037u;
+
+    for (const char *c = name; *c; ++c) at = (at ^ (unsigned char)*c) * 1099511628211u;
+    for (at %= net->places; net->named[at]; at = (at + 1) % net->places)
+        if (strcmp(net->value[net->named[at] - 1].name, name) == 0) break;
+    return &net->named[at];
+}
+
+/* Puts a value into the table; the first with its name stays. */
+static void put_name(struct mf_net *net, size_t value)
+{
+    size_t *to = named(net, net->value[value].name);
+
+    if (*to == 0) *to = value + 1;
+}
+
+/* At most half of the table is taken. */
+static void make_names(struct mf_net *net)
+{
+    free(net->named);
+    net->places = 2 * net->room_for + 1;
+    net->named = MF_MUST(calloc(net->places, sizeof *net->named), "names of values");
+    for (size_t v = 0; v < net->values; ++v) put_name(net, v);
+}
+
+int mf_value_find(const struct mf_net *net, const char *name)
+{
+    return net->values > 0 ? (int)*named(net, name) - 1 : -1;
+}
+
 /* -- values -- */
 
 int mf_value_new(struct mf_net *net, enum mf_role role, struct mf_shape shape, const char *format, ...)
@@ -79,8 +116,10 @@ int mf_value_new(struct mf_net *net, enum mf_role role, struct mf_shape shape, c
     if (net->values == net->room_for) {
         net->room_for = 2 * net->room_for + 64;
         net->value = MF_MUST(realloc(net->value, net->room_for * sizeof *net->value), "values");
+        make_names(net);
     }
     net->value[net->values] = value;
+    put_name(net, net->values);
     return (int)net->values++;
 }
 
@@ -133,13 +172,6 @@ int mf_value_root(const struct mf_net *net, int value, size_t *shift)
     for (; net->value[value].base >= 0; value = net->value[value].base) sum += net->value[value].shift;
     if (shift) *shift = sum;
     return value;
-}
-
-int mf_value_find(const struct mf_net *net, const char *name)
-{
-    for (size_t v = 0; v < net->values; ++v)
-        if (strcmp(net->value[v].name, name) == 0) return (int)v;
-    return -1;
 }
 
 size_t mf_shard_place(const struct mf_shard *shard, const struct mf_shape *shape, size_t i)

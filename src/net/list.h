@@ -108,6 +108,7 @@ struct mf_list {
 struct mf_net {
     size_t values, room_for;
     struct mf_value *value;
+    size_t places, *named; /* [places] a table of values by their names: the number + 1, or 0 */
     size_t lists, room_for_lists;
     struct mf_list **list;
     size_t lasting[MF_PLACES], room[MF_PLACES]; /* mf_pass_live(): bytes of what lasts; of the largest list's room */
@@ -152,7 +153,7 @@ int mf_values_join(struct mf_net *net, const char *name, size_t n, const int *va
 /** The value that owns the memory of @p value, and, if @p shift is not NULL, the byte in it. */
 int mf_value_root(const struct mf_net *net, int value, size_t *shift);
 
-/** The value with this name; -1: there is none. */
+/** The first value with this name; -1: there is none. */
 int mf_value_find(const struct mf_net *net, const char *name);
 
 /** A parameter, whole, that is trained and has no gradient yet. */

@@ -170,20 +170,44 @@ static int by_size(const void *a, const void *b)
 
 static int meet(const struct life *x, const struct life *y) { return x->first <= y->last && y->first <= x->last; }
 
-/* The lowest place at which a life overlaps none of those that are placed and alive at the same time. */
-static size_t lowest_gap(const struct life *life, size_t n, const size_t *at)
+/* The lowest place at which life number @p n overlaps none before it that is alive at the same time. @p near [n] has
+ * room for the numbers of those. */
+static size_t lowest_gap(const struct life *life, size_t n, const size_t *at, size_t *near)
 {
-    size_t here = 0;
+    size_t here = 0, count = 0;
 
+    for (size_t k = 0; k < n; ++k)
+        if (meet(&life[k], &life[n])) near[count++] = k;
     for (int moved = 1; moved;) {
         moved = 0;
-        for (size_t k = 0; k < n; ++k)
-            if (meet(&life[k], &life[n]) && at[k] < here + life[n].bytes && here < at[k] + life[k].bytes) {
-                here = at[k] + life[k].bytes;
-                moved = 1;
-            }
+        for (size_t i = 0; i < count; ++i) {
+            const size_t k = near[i];
+
+            if (at[k] >= here + life[n].bytes || here >= at[k] + life[k].bytes) continue;
+            here = at[k] + life[k].bytes;
+            moved = 1;
+        }
     }
     return here;
+}
+
+/* The most bytes that live at one time. */
+static size_t most_alive(size_t nodes, size_t n, const struct life *life)
+{
+    size_t *begins = MF_MUST(calloc(2 * (nodes + 2), sizeof *begins), "lives"), *ends = begins + nodes + 2;
+    size_t now = 0, most = 0;
+
+    for (size_t k = 0; k < n; ++k) {
+        begins[life[k].first] += life[k].bytes;
+        ends[life[k].last] += life[k].bytes;
+    }
+    for (size_t i = 0; i <= nodes; ++i) {
+        now += begins[i];
+        if (now > most) most = now;
+        now -= ends[i];
+    }
+    free(begins);
+    return most;
 }
 
 /* Places all of one memory in the order of by_size(). Sets the list's room, floor and places. */
@@ -191,24 +215,18 @@ static void place(struct mf_list *list, const struct life *all, enum mf_place p)
 {
     const struct mf_net *net = list->net;
     struct life *life = MF_MUST(malloc((net->values + 1) * sizeof *life), "lives");
-    size_t *at = MF_MUST(malloc((net->values + 1) * sizeof *at), "places"), n = 0;
+    size_t *at = MF_MUST(malloc(2 * (net->values + 1) * sizeof *at), "places"), n = 0;
 
     for (size_t v = 0; v < net->values; ++v)
         if (all[v].first >= 0 && all[v].home == (int)v && !net->value[v].lasting && net->value[v].place == p)
             life[n++] = all[v];
     qsort(life, n, sizeof *life, by_size);
-    list->room[p] = list->floor[p] = 0;
+    list->room[p] = 0;
+    list->floor[p] = most_alive(list->nodes, n, life);
     for (size_t k = 0; k < n; ++k) {
-        at[k] = lowest_gap(life, k, at);
+        at[k] = lowest_gap(life, k, at, at + net->values + 1);
         list->at[life[k].value] = at[k];
         if (at[k] + life[k].bytes > list->room[p]) list->room[p] = at[k] + life[k].bytes;
-    }
-    for (size_t i = 0; i <= list->nodes; ++i) {
-        size_t sum = 0;
-
-        for (size_t k = 0; k < n; ++k)
-            sum += life[k].first <= (ptrdiff_t)i && (ptrdiff_t)i <= life[k].last ? life[k].bytes : 0;
-        if (sum > list->floor[p]) list->floor[p] = sum;
     }
     free(life);
     free(at);

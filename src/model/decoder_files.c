@@ -81,12 +81,29 @@ static const struct part mixtral_joined[] = {MIXTRAL,
                                              {"inner", {"layers.%zu.mlp.experts.down_proj"}, 0, 0, 1},
                                              {NULL, {NULL}, 0, 0, 0}};
 
+#define BERT     "encoder.layer.%zu."
+#define BERT_QKV BERT "attention.self.query", BERT "attention.self.key", BERT "attention.self.value"
+
+static const struct part bert[] = {{"tokens", {"embeddings.word_embeddings"}, 0, 0, 0},
+                                   {"positions", {"embeddings.position_embeddings"}, 0, 0, 0},
+                                   {"types", {"embeddings.token_type_embeddings"}, 0, 0, 0},
+                                   {"placed", {"embeddings.LayerNorm"}, 0, 0, 0},
+                                   {"first", {BERT "attention.output.LayerNorm"}, 0, 0, 0},
+                                   {"second", {BERT "output.LayerNorm"}, 0, 0, 0},
+                                   {"qkv", {BERT_QKV}, 0, 0, 0},
+                                   {"out", {BERT "attention.output.dense"}, 0, 0, 0},
+                                   {"in", {BERT "intermediate.dense"}, 0, 0, 0},
+                                   {"inner", {BERT "output.dense"}, 0, 0, 0},
+                                   {"pooler", {"pooler.dense"}, 0, 0, 0},
+                                   {NULL, {NULL}, 0, 0, 0}};
+
 /* Prefixes with which files of a family begin their names. */
 static const struct family {
     const struct part *part;
     const char *prefix[MF_DECODER_PREFIXES];
     const struct part *joined; /* names of files that join experts */
-} families[MF_LANGUAGE_FAMILIES] = {[MF_GPT2] = {gpt2, {"transformer.", ""}, NULL},
+} families[MF_LANGUAGE_FAMILIES] = {[MF_BERT] = {bert, {"bert.", ""}, NULL},
+                                    [MF_GPT2] = {gpt2, {"transformer.", ""}, NULL},
                                     [MF_OPT] = {opt, {"model.decoder.", "decoder.", ""}, NULL},
                                     [MF_LLAMA] = {llama, {"model.", ""}, NULL},
                                     [MF_MISTRAL] = {llama, {"model.", ""}, NULL},
@@ -95,7 +112,11 @@ static const struct family {
 static const char head[] = "lm_head.weight";
 
 /* Arrays that old versions wrote beside the weights: masks and tables that follow from the sizes. */
-static const char *const buffers[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq"};
+static const char *const buffers[] = {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq",
+                                      "embeddings.position_ids"};
+
+/* Parts of BERT's training, and its pooler, which not every run reads. */
+static const char *const unread[] = {"cls.", "pooler.dense.", "bert.pooler.dense."};
 
 static const char *prefix_of(const struct mf_safetensors *file, const struct mf_language *m)
 {
@@ -131,15 +152,15 @@ static int check_size(const struct mf_safetensors *file, const struct mf_languag
 
 static int check_family(const struct mf_language *m)
 {
-    if (families[m->family].part) return MF_OK;
+    if (m->family != MF_BERT) return MF_OK;
     return mf_fail(MF_INPUT,
-                   "a model of type %s continues no text; those of type gpt2, opt, llama, mistral and mixtral do",
+                   "a model of type %s continues no text; those of type gpt2, opt, llama, mistral and mixtral do; "
+                   "try: infer embed",
                    mf_language_name(m->family));
 }
 
-int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *m)
+static int settle(const struct mf_safetensors *file, struct mf_language *m)
 {
-    MF_TRY(check_family(m));
     if (!prefix_of(file, m))
         return mf_fail(MF_INPUT, "'%s' has no table of tokens ('%s%s.weight'), which a model of type %s has",
                        mf_safetensors_path(file), families[m->family].prefix[0], families[m->family].part[0].array[0],
@@ -162,6 +183,25 @@ int mf_decoder_read(const char *folder, struct mf_language *m, int *weights)
     mf_safetensors_close(file);
     free(path);
     return rc;
+}
+
+int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *m)
+{
+    MF_TRY(check_family(m));
+    return settle(file, m);
+}
+
+int mf_encoder_settle(const struct mf_safetensors *file, struct mf_language *m, int *pooler)
+{
+    char name[NAME];
+
+    if (m->family != MF_BERT)
+        return mf_fail(MF_INPUT, "a model of type %s embeds no text; one of type bert does; try: infer text-generation",
+                       mf_language_name(m->family));
+    MF_TRY(settle(file, m));
+    snprintf(name, sizeof name, "%spooler.dense.weight", prefix_of(file, m));
+    *pooler = mf_safetensors_find(file, name) != NULL;
+    return MF_OK;
 }
 
 /* -- faults -- */
@@ -264,12 +304,25 @@ size_t mf_decoder_arrays(const struct mf_language *m, const char *weight, int in
 
 /* -- arrays -- */
 
+/* What old files of BERT call a norm's weight and bias; NULL: it is no such name. */
+static const char *old_name(const char *name, char old[NAME])
+{
+    const char *end = strstr(name, "LayerNorm.");
+
+    if (!end) return NULL;
+    end += strlen("LayerNorm.");
+    snprintf(old, NAME, "%.*s%s", (int)(end - name), name, strcmp(end, "weight") == 0 ? "gamma" : "beta");
+    return old;
+}
+
 static const struct mf_safetensors_entry *find(struct loading *l, const char *name)
 {
     size_t count;
+    char old[NAME];
     const struct mf_safetensors_entry *all = mf_safetensors_list(l->file, &count),
                                       *entry = mf_safetensors_find(l->file, name);
 
+    if (!entry && old_name(name, old)) entry = mf_safetensors_find(l->file, old);
     if (entry) l->used[entry - all] = 1;
     return entry;
 }
@@ -482,13 +535,21 @@ static int is_buffer(const char *name)
     return 0;
 }
 
+static int is_unread(const struct loading *l, const char *name)
+{
+    for (size_t k = 0; l->m->family == MF_BERT && k < sizeof unread / sizeof *unread; ++k)
+        if (strncmp(name, unread[k], strlen(unread[k])) == 0) return 1;
+    return 0;
+}
+
 static void find_unknown(struct loading *l)
 {
     size_t count;
     const struct mf_safetensors_entry *e = mf_safetensors_list(l->file, &count);
 
     for (size_t k = 0; k < count; ++k)
-        if (!l->used[k] && !is_buffer(e[k].name)) fault(l, "; the model has no '%.120s'", e[k].name);
+        if (!l->used[k] && !is_buffer(e[k].name) && !is_unread(l, e[k].name))
+            fault(l, "; the model has no '%.120s'", e[k].name);
 }
 
 /* All arrays are looked at before one is read, also those of other ranks. */

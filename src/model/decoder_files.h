@@ -11,13 +11,17 @@
  * without the table of tokens, and types that do not run here. */
 int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *model);
 
+/** The same of a model that reads whole texts (encoder.h). *pooler: the file has one. Refuses with MF_INPUT. */
+int mf_encoder_settle(const struct mf_safetensors *file, struct mf_language *model, int *pooler);
+
 /** Reads the configuration of a model's folder, of which weights need not be there (*weights). Where they are, it
  * settles. Refuses with MF_INPUT as mf_language_read(), mf_safetensors_open() and mf_decoder_settle(). */
 int mf_decoder_read(const char *folder, struct mf_language *model, int *weights);
 
-/** Reads the weights of a net (decoder.h) that last in its walk, by pieces. Where ranks share a weight (mf_shard), no
- * other part of its arrays is read. Refuses with MF_INPUT arrays that are missing, have other extents, or are unknown,
- * naming up to ten; the arrays of all ranks are looked at. MF_NUMERIC: the first array that is not finite. */
+/** Reads the weights of a net (decoder.h, encoder.h) that last in its walk, by pieces. Where ranks share a weight
+ * (mf_shard), no other part of its arrays is read. Refuses with MF_INPUT arrays that are missing, have other extents,
+ * or are unknown, naming up to ten; the arrays of all ranks are looked at. MF_NUMERIC: the first array that is not
+ * finite. */
 int mf_decoder_load(const struct mf_language *model, const struct mf_weights *weights, struct mf_safetensors *file);
 
 /** Names of arrays in files. */

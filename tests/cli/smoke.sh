@@ -83,6 +83,7 @@ done
 printf '%s' '{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}' >tokenizer.json
 ends 0 1 infer tokens . --prompt abba --json
 ends 0 1 infer tokens . --tokens 2,1
+ends 0 1 infer embed "$fixtures/language/bert" --tokens 2,1 --normalize --output vectors.npy --json --verbose
 ends 0 1 infer text-generation "$fixtures/language/gpt2" --tokens 2,1 --temperature 1 --logits logits.npy --json --verbose
 ends 0 1 bench infer "$fixtures/language/gpt2" --requests 1,3 --new-tokens 3 --prompt-tokens 9 --verbose
 ends 0 1 map "$fixtures/language/gpt2" --hardware "$fixtures/../../examples/hardware/l4x4.json" --output map.json --json --verbose

@@ -179,9 +179,9 @@ static void put(struct mf_embedder *e, const struct batch *b, int value, const v
     mf_place_put(e->queue, MF_PLACE_DEVICE, mf_walk_at(e->walk, b->list->list, value), from, bytes);
 }
 
-/* What stands for a token behind the end of a text. */
 enum row { TOKENS, TYPES, POSITIONS };
 
+/* Behind the end of a text there is no token. */
 static int32_t number_of(const struct mf_embed_text *t, enum row what, size_t i)
 {
     if (what == POSITIONS) return (int32_t)i;

@@ -1,6 +1,6 @@
 /* Turns texts into vectors by a language model that reads them whole (BERT). Texts of similar length go through
- * together. A vector has the same bits whatever other texts there are, and on any number of threads: the length to
- * which a text is padded follows from its own. Rule: all functions are local, and are called by one thread. */
+ * together. The length to which a text is padded follows from its own. So a vector has the same bits whatever other
+ * texts there are, and on any number of threads. Rule: all functions are local, and are called by one thread. */
 #ifndef MF_GEN_EMBEDDER_H
 #define MF_GEN_EMBEDDER_H
 

@@ -23,9 +23,9 @@ struct mf_pooling {
 };
 
 /** Reads modules.json, the configuration of its pooling (else 1_Pooling/config.json), and sentence_bert_config.json.
- * Without them: the mean, not normalised, as sentence-transformers does. @p wished: the caller has a pool already, so
- * one that is not known here does not matter. Refuses with MF_INPUT files that cannot be read, and modules and pools
- * that are not known. */
+ * Without them: the mean, not normalised, as sentence-transformers does. With @p wished
+ * the caller has a pool, and that of the files does not matter. Refuses with MF_INPUT files that cannot be read, and
+ * modules and pools that are not known. */
 int mf_pooling_read(const char *folder, int wished, struct mf_pooling *pooling);
 
 #endif

@@ -1,4 +1,4 @@
-/* See decoder_files.h. A family is a table: a part of the network, and the arrays that are stacked to it. */
+/* See decoder_files.h. */
 #include "src/model/decoder_files.h"
 
 #include <math.h>
@@ -11,103 +11,9 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/model/decoder_names.h"
 
 enum { STACKED = MF_DECODER_STACKED, NAMED = 10, NAME = MF_DECODER_NAME, PIECE = 1 << 20 /* numbers */ };
-
-/* Arrays of a part, one above the other. Behind their names stands ".weight" or ".bias". "%zu" is the layer, and the
- * second one the expert. */
-struct part {
-    const char *part, *array[STACKED];
-    int turned; /* it is stored as [in][out] */
-    int blocks; /* the array itself is so many, one above the other; 0: one */
-    int joined; /* the array has all experts [experts][out][in], and no end of its name */
-};
-
-static const struct part gpt2[] = {{"tokens", {"wte"}, 0, 0, 0},
-                                   {"positions", {"wpe"}, 0, 0, 0},
-                                   {"first", {"h.%zu.ln_1"}, 0, 0, 0},
-                                   {"second", {"h.%zu.ln_2"}, 0, 0, 0},
-                                   {"qkv", {"h.%zu.attn.c_attn"}, 1, 3, 0},
-                                   {"out", {"h.%zu.attn.c_proj"}, 1, 0, 0},
-                                   {"in", {"h.%zu.mlp.c_fc"}, 1, 0, 0},
-                                   {"inner", {"h.%zu.mlp.c_proj"}, 1, 0, 0},
-                                   {"last", {"ln_f"}, 0, 0, 0},
-                                   {NULL, {NULL}, 0, 0, 0}};
-
-#define QKV "layers.%zu.self_attn.q_proj", "layers.%zu.self_attn.k_proj", "layers.%zu.self_attn.v_proj"
-
-static const struct part opt[] = {{"tokens", {"embed_tokens"}, 0, 0, 0},
-                                  {"positions", {"embed_positions"}, 0, 0, 0},
-                                  {"before", {"project_in"}, 0, 0, 0},
-                                  {"behind", {"project_out"}, 0, 0, 0},
-                                  {"first", {"layers.%zu.self_attn_layer_norm"}, 0, 0, 0},
-                                  {"second", {"layers.%zu.final_layer_norm"}, 0, 0, 0},
-                                  {"qkv", {QKV}, 0, 0, 0},
-                                  {"out", {"layers.%zu.self_attn.out_proj"}, 0, 0, 0},
-                                  {"in", {"layers.%zu.fc1"}, 0, 0, 0},
-                                  {"inner", {"layers.%zu.fc2"}, 0, 0, 0},
-                                  {"last", {"final_layer_norm"}, 0, 0, 0},
-                                  {NULL, {NULL}, 0, 0, 0}};
-
-static const struct part llama[] = {{"tokens", {"embed_tokens"}, 0, 0, 0},
-                                    {"first", {"layers.%zu.input_layernorm"}, 0, 0, 0},
-                                    {"second", {"layers.%zu.post_attention_layernorm"}, 0, 0, 0},
-                                    {"qkv", {QKV}, 0, 0, 0},
-                                    {"out", {"layers.%zu.self_attn.o_proj"}, 0, 0, 0},
-                                    {"in", {"layers.%zu.mlp.gate_proj", "layers.%zu.mlp.up_proj"}, 0, 0, 0},
-                                    {"inner", {"layers.%zu.mlp.down_proj"}, 0, 0, 0},
-                                    {"last", {"norm"}, 0, 0, 0},
-                                    {NULL, {NULL}, 0, 0, 0}};
-
-#define MIXTRAL                                                                                \
-    {"tokens", {"embed_tokens"}, 0, 0, 0}, {"first", {"layers.%zu.input_layernorm"}, 0, 0, 0}, \
-        {"second", {"layers.%zu.post_attention_layernorm"}, 0, 0, 0}, {"qkv", {QKV}, 0, 0, 0}, \
-        {"out", {"layers.%zu.self_attn.o_proj"}, 0, 0, 0},                                     \
-    {                                                                                          \
-        "last", {"norm"}, 0, 0, 0                                                              \
-    }
-#define EXPERT "layers.%zu.block_sparse_moe.experts.%zu"
-
-static const struct part mixtral[] = {MIXTRAL,
-                                      {"router", {"layers.%zu.block_sparse_moe.gate"}, 0, 0, 0},
-                                      {"in", {EXPERT ".w1", EXPERT ".w3"}, 0, 0, 0},
-                                      {"inner", {EXPERT ".w2"}, 0, 0, 0},
-                                      {NULL, {NULL}, 0, 0, 0}};
-
-/* As transformers has them in memory, and some programs write them. */
-static const struct part mixtral_joined[] = {MIXTRAL,
-                                             {"router", {"layers.%zu.mlp.gate"}, 0, 0, 0},
-                                             {"in", {"layers.%zu.mlp.experts.gate_up_proj"}, 0, 2, 1},
-                                             {"inner", {"layers.%zu.mlp.experts.down_proj"}, 0, 0, 1},
-                                             {NULL, {NULL}, 0, 0, 0}};
-
-#define BERT     "encoder.layer.%zu."
-#define BERT_QKV BERT "attention.self.query", BERT "attention.self.key", BERT "attention.self.value"
-
-static const struct part bert[] = {{"tokens", {"embeddings.word_embeddings"}, 0, 0, 0},
-                                   {"positions", {"embeddings.position_embeddings"}, 0, 0, 0},
-                                   {"types", {"embeddings.token_type_embeddings"}, 0, 0, 0},
-                                   {"placed", {"embeddings.LayerNorm"}, 0, 0, 0},
-                                   {"first", {BERT "attention.output.LayerNorm"}, 0, 0, 0},
-                                   {"second", {BERT "output.LayerNorm"}, 0, 0, 0},
-                                   {"qkv", {BERT_QKV}, 0, 0, 0},
-                                   {"out", {BERT "attention.output.dense"}, 0, 0, 0},
-                                   {"in", {BERT "intermediate.dense"}, 0, 0, 0},
-                                   {"inner", {BERT "output.dense"}, 0, 0, 0},
-                                   {"pooler", {"pooler.dense"}, 0, 0, 0},
-                                   {NULL, {NULL}, 0, 0, 0}};
-
-/* Prefixes with which files of a family begin their names. */
-static const struct family {
-    const struct part *part;
-    const char *prefix[MF_DECODER_PREFIXES];
-    const struct part *joined; /* names of files that join experts */
-} families[MF_LANGUAGE_FAMILIES] = {[MF_BERT] = {bert, {"bert.", ""}, NULL},
-                                    [MF_GPT2] = {gpt2, {"transformer.", ""}, NULL},
-                                    [MF_OPT] = {opt, {"model.decoder.", "decoder.", ""}, NULL},
-                                    [MF_LLAMA] = {llama, {"model.", ""}, NULL},
-                                    [MF_MISTRAL] = {llama, {"model.", ""}, NULL},
-                                    [MF_MIXTRAL] = {mixtral, {"model.", ""}, mixtral_joined}};
 
 static const char head[] = "lm_head.weight";
 
@@ -120,7 +26,7 @@ static const char *const unread[] = {"cls.", "pooler.dense.", "bert.pooler.dense
 
 static const char *prefix_of(const struct mf_safetensors *file, const struct mf_language *m)
 {
-    const struct family *f = &families[m->family];
+    const struct mf_decoder_family *f = &mf_decoder_families[m->family];
 
     for (int k = 0; k < 3 && f->prefix[k]; ++k) {
         char name[NAME];
@@ -163,8 +69,8 @@ static int settle(const struct mf_safetensors *file, struct mf_language *m)
 {
     if (!prefix_of(file, m))
         return mf_fail(MF_INPUT, "'%s' has no table of tokens ('%s%s.weight'), which a model of type %s has",
-                       mf_safetensors_path(file), families[m->family].prefix[0], families[m->family].part[0].array[0],
-                       mf_language_name(m->family));
+                       mf_safetensors_path(file), mf_decoder_families[m->family].prefix[0],
+                       mf_decoder_families[m->family].part[0].array[0], mf_language_name(m->family));
     if (mf_safetensors_find(file, head)) m->tied = 0;
     return check_size(file, m);
 }
@@ -211,7 +117,7 @@ struct loading {
     const struct mf_weights *w;
     struct mf_safetensors *file;
     const char *prefix;
-    const struct part *part;
+    const struct mf_decoder_part *part;
     unsigned char *used; /* [arrays] */
     size_t faults;
     FILE *text;
@@ -248,7 +154,7 @@ static const char *behind_number(const char *name, const char *word, size_t *num
 }
 
 /* "layers.3.qkv.weight": the row of qkv, layer 3, "weight". A table has no such end. */
-static const struct part *find_part(const struct part *p, const char *name, struct which *which)
+static const struct mf_decoder_part *find_part(const struct mf_decoder_part *p, const char *name, struct which *which)
 {
     const char *at = behind_number(behind_number(name, "layers.", &which->layer), "experts.", &which->expert);
     const size_t length = strcspn(at, ".");
@@ -258,7 +164,8 @@ static const struct part *find_part(const struct part *p, const char *name, stru
     return p->part ? p : NULL;
 }
 
-static void array_name(const char *prefix, const struct part *p, size_t k, const struct which *which, char name[NAME])
+static void array_name(const char *prefix, const struct mf_decoder_part *p, size_t k, const struct which *which,
+                       char name[NAME])
 {
     const size_t numbers[] = {which->layer, which->expert};
     const char *at = p->array[k], *number;
@@ -284,9 +191,9 @@ static void without_experts(const char *weight, char name[NAME])
 size_t mf_decoder_arrays(const struct mf_language *m, const char *weight, int in_head, size_t prefix,
                          char name[STACKED][NAME])
 {
-    const struct family *f = &families[m->family];
+    const struct mf_decoder_family *f = &mf_decoder_families[m->family];
     const size_t number = f->joined && prefix > 0 ? prefix - 1 : prefix; /* classes have experts joined */
-    const struct part *p;
+    const struct mf_decoder_part *p;
     struct which which;
     char plain[NAME];
     size_t n = 0;
@@ -304,7 +211,7 @@ size_t mf_decoder_arrays(const struct mf_language *m, const char *weight, int in
 
 /* -- arrays -- */
 
-/* What old files of BERT call a norm's weight and bias; NULL: it is no such name. */
+/* Old files of BERT have other names for the weight and the bias of a norm; NULL: it is neither. */
 static const char *old_name(const char *name, char old[NAME])
 {
     const char *end = strstr(name, "LayerNorm.");
@@ -338,7 +245,7 @@ static struct mf_span whole_of(const struct mf_value *value)
 
 /* Rows of an array that has so many columns; 0: it has not. */
 static size_t rows_of(const struct loading *l, const struct mf_safetensors_entry *e, const struct mf_value *value,
-                      const struct part *p)
+                      const struct mf_decoder_part *p)
 {
     const size_t columns = whole_of(value).count;
 
@@ -436,7 +343,7 @@ static int read_piece(struct loading *l, const struct piece *p)
 
 /* Arrays of a weight, by their names. */
 struct arrays {
-    const struct part *part;
+    const struct mf_decoder_part *part;
     struct which which;
     const struct mf_safetensors_entry *array[STACKED];
 };
@@ -466,7 +373,7 @@ static int read_array(struct loading *l, const struct mf_value *value, const str
 
 /* The array of this name; NULL: a fault is noted. */
 static const struct mf_safetensors_entry *wanted(struct loading *l, const struct mf_value *value, const char *name,
-                                                 const struct part *p)
+                                                 const struct mf_decoder_part *p)
 {
     const struct mf_safetensors_entry *e = find(l, name);
     const size_t rows = e ? rows_of(l, e, value, p) : 0;
@@ -476,7 +383,7 @@ static const struct mf_safetensors_entry *wanted(struct loading *l, const struct
     return e && rows > 0 && rows <= whole_of(value).first ? e : NULL;
 }
 
-static const struct part head_part = {"head", {NULL}, 0, 0, 0};
+static const struct mf_decoder_part head_part = {"head", {NULL}, 0, 0, 0};
 
 static void find_arrays(struct loading *l, const struct mf_value *value, struct arrays *to)
 {
@@ -520,7 +427,7 @@ static int joins_experts(const struct loading *l)
     char name[NAME];
 
     snprintf(name, sizeof name, "%slayers.0.mlp.gate.weight", l->prefix);
-    return families[l->m->family].joined && mf_safetensors_find(l->file, name);
+    return mf_decoder_families[l->m->family].joined && mf_safetensors_find(l->file, name);
 }
 
 static int is_buffer(const char *name)
@@ -575,14 +482,15 @@ static int read_all(struct loading *l)
 
 int mf_decoder_load(const struct mf_language *m, const struct mf_weights *w, struct mf_safetensors *file)
 {
-    struct loading l = {.m = m, .w = w, .file = file, .prefix = prefix_of(file, m), .part = families[m->family].part};
+    struct loading l = {
+        .m = m, .w = w, .file = file, .prefix = prefix_of(file, m), .part = mf_decoder_families[m->family].part};
     size_t count, size;
     char *text = NULL;
     int rc = MF_OK;
 
     mf_safetensors_list(file, &count);
     l.used = MF_MUST(calloc(count + 1, 1), "marks of arrays");
-    if (joins_experts(&l)) l.part = families[m->family].joined;
+    if (joins_experts(&l)) l.part = mf_decoder_families[m->family].joined;
     l.text = MF_MUST(open_memstream(&text, &size), "a sentence");
     check_all(&l);
     MF_ASSERT(fclose(l.text) == 0);

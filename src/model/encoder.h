@@ -2,8 +2,8 @@
  * the longest, and a mask says which of their tokens count. All lists of a net share weights.
  *
  * Tables are tokens, positions and types, and placed is the norm behind them. A layer, layers.N, has the products qkv,
- * out, in and inner, and the norms first and second behind their sums (J. Devlin et al., "BERT", arXiv:1810.04805,
- * 2018). Products are steady: a row has the same bits whatever other texts there are. Rule: all functions are local. */
+ * out, in and inner. The norms first and second stand behind their sums (J. Devlin et al., "BERT", 2018). Products are
+ * steady: a row has the same bits whatever other texts there are. Rule: all functions are local. */
 #ifndef MF_MODEL_ENCODER_H
 #define MF_MODEL_ENCODER_H
 

@@ -11,7 +11,13 @@
 #include "src/model/language.h"
 #include "src/text/read.h"
 
-enum { SIZE_LARGEST = 1 << 28, LAYERS_MOST = 1 << 16, FILE_MOST = 1 << 20, VALUES_MOST = 1 << 16 };
+enum {
+    SIZE_LARGEST = 1 << 28,
+    LAYERS_MOST = 1 << 10,
+    EXPERTS_MOST = 1 << 14,
+    FILE_MOST = 1 << 20,
+    VALUES_MOST = 1 << 16
+};
 
 /** A size in a file. It has a key, one of older files, a place, and a value if it is missing. A value of 0 says that it
  * must be there. */
@@ -275,6 +281,9 @@ static int read_mistral(const struct mf_part *part, struct mf_language *m)
 static int read_mixtral(const struct mf_part *part, struct mf_language *m)
 {
     MF_TRY(mf_part_number(part, "sliding_window", SIZE_LARGEST, &m->window));
+    if (m->experts * m->layers > EXPERTS_MOST)
+        return mf_part_fail(part, "%zu experts of %zu layers are more than %d", m->experts * m->layers, m->layers,
+                            EXPERTS_MOST);
     if (m->chosen > m->experts) return mf_part_fail(part, "%zu of %zu experts cannot be chosen", m->chosen, m->experts);
     return read_rotated(part, m, 8, 1e-5, 1e6);
 }

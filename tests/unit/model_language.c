@@ -73,7 +73,7 @@ static const struct {
     {SMALL_GPT2(", \"quantization_config\": {}"), "quantization_config"},
     {LLAMA("16", "8", "1000000000", "2", "8", ""), "no whole number of 0 to"},
     {LLAMA("16", "8", "100000", "2", "8", ""), "100000 layers are more than"},
-    {LLAMA("200000000", "200000000", "60000", "2", "8", ""), "more than 4e15 parameters"},
+    {LLAMA("200000000", "200000000", "1000", "2", "8", ""), "more than 4e15 parameters"},
     {LLAMA("16", "9", "1", "2", "8", ""), "a width of 9 cannot be cut to 2 heads"},
     {SMALL(", \"num_key_value_heads\": 3"), "2 heads of queries cannot share 3 of keys"},
     {SMALL(", \"head_dim\": 3"), "have no halves"},
@@ -89,6 +89,8 @@ static const struct {
     {SMALL(", \"rope_parameters\": {" LLAMA3 "}"), "llama3 needs"},
     {SIZES("mixtral", "16", "8", "1", "8") ", \"intermediate_size\": 8, \"num_experts_per_tok\": 9}",
      "9 of 8 experts cannot be chosen"},
+    {SIZES("mixtral", "16", "8", "100", "8") ", \"intermediate_size\": 8, \"num_local_experts\": 500}",
+     "50000 experts of 100 layers are more than"},
     {SIZES("bert", "16", "8", "1", "2") ", \"intermediate_size\": 8, \"max_position_embeddings\": 8, "
                                         "\"position_embedding_type\": \"relative_key\"}",
      "'relative_key' is not known"},

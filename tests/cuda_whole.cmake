@@ -223,3 +223,11 @@ set_tests_properties(gpu_says PROPERTIES TIMEOUT 300 LABELS cuda ENVIRONMENT "${
 # Bytes of a language model that is opened.
 add_test(NAME cuda_gen_workload COMMAND gen_workload ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language gpt2 mixtral)
 set_tests_properties(cuda_gen_workload PROPERTIES TIMEOUT 300 LABELS cuda ENVIRONMENT "${MF_EMU_ENV}")
+
+# Language models: experts, and texts that are read whole.
+add_dependencies(gen_engine mesoforge_cuda_emu emu_cublaslt)
+add_dependencies(gen_embed mesoforge_cuda_emu emu_cublaslt)
+add_test(NAME cuda_gen_engine COMMAND gen_engine ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language mixtral)
+add_test(NAME cuda_gen_embed COMMAND gen_embed ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language bert)
+set_tests_properties(cuda_gen_engine cuda_gen_embed PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
+  ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")

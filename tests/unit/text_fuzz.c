@@ -5,48 +5,12 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/rng.h"
 #include "src/base/text.h"
 #include "src/text/tokenizer.h"
+#include "tests/unit/mutate.h"
 #include "tests/unit/text_case.h"
 
-enum { EXTRA = 64, FILE_MOST = 1 << 24 };
-
-static uint64_t draws;
-
-static size_t draw(size_t below)
-{
-    uint32_t r[4];
-
-    mf_random4(20261129, 1, draws++, r);
-    return below ? r[0] % below : 0;
-}
-
-/* One to three changes: of a byte, of digits, a cut, a part that stands twice. */
-static size_t mutate(char *b, size_t n)
-{
-    static const char telling[] = "{}[]\":,0\\-9e. ";
-    size_t changes = 1 + draw(3);
-
-    while (changes-- && n) {
-        size_t at = draw(n), k = draw(EXTRA);
-
-        switch (draw(6)) {
-        case 0: b[at] = (char)draw(256); break;
-        case 1: b[at] = telling[draw(sizeof telling - 1)]; break;
-        case 2: /* digits are larger */
-            while (at < n && (b[at] < '0' || b[at] > '9')) ++at;
-            for (; at < n && b[at] >= '0' && b[at] <= '9'; ++at) b[at] = '9';
-            break;
-        case 3: n = draw(4) ? n : at; break;
-        case 4: b[at] = b[draw(n)]; break;
-        default:
-            if (at + k > n) k = n - at;
-            memmove(b + at + k, b + at, k < n - at - k ? k : n - at - k);
-        }
-    }
-    return n;
-}
+enum { FILE_MOST = 1 << 24 };
 
 static void use(struct mf_tokenizer *t)
 {
@@ -97,7 +61,7 @@ static long fuzz(const char *path, long times)
     CHECK(mf_text_load(path, FILE_MOST, &sound, &n) == MF_OK);
     if (!sound) return 0;
     CHECK(try_bytes(sound, n) == MF_OK);
-    changed = malloc(2 * n + EXTRA);
+    changed = malloc(2 * n + MUTATE_EXTRA);
     for (long i = 0; i < times; ++i) {
         memcpy(changed, sound, n);
         opened += try_bytes(changed, mutate(changed, n)) == MF_OK;

@@ -154,6 +154,14 @@ void mf_comm_send_receive(const struct mf_comm *comm, int to, const void *out, s
 
 enum { MF_NO_RANK = -1 };
 
+struct mf_letter;
+
+/** Starts to send a copy of @p data to another rank, which calls mf_comm_receive(), and returns. */
+struct mf_letter *mf_comm_begin_send(const struct mf_comm *comm, int to, const void *data, size_t bytes);
+
+/** Waits until it has left, and frees it. NULL is allowed. */
+void mf_comm_sent(struct mf_letter *letter);
+
 void mf_comm_barrier(const struct mf_comm *comm);
 
 /**

@@ -1,8 +1,10 @@
 /* See comm.h: bytes from one rank to another, in pieces that MPI's int counts allow. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "mpi/comm_priv.h"
 #include "mpi/phases.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 
 enum { TAG = 1 /* exchanges have 0 */ };
@@ -64,4 +66,43 @@ void mf_comm_receive(const struct mf_comm *comm, int from, void *data, size_t by
 {
     MF_ASSERT(from != comm->rank);
     mf_comm_send_receive(comm, MF_NO_RANK, NULL, 0, from, data, bytes);
+}
+
+/* -- messages that leave while their sender goes on -- */
+
+struct mf_letter {
+    const struct mf_comm *comm;
+    int to, pieces;
+    MPI_Request *request; /* [pieces] */
+    char *data;
+};
+
+struct mf_letter *mf_comm_begin_send(const struct mf_comm *comm, int to, const void *data, size_t bytes)
+{
+    const size_t pieces = mf_max((bytes + mf_comm_most - 1) / mf_comm_most, 1);
+    struct mf_letter *letter = MF_MUST(calloc(1, sizeof *letter), "a message");
+
+    MF_ASSERT(comm->impl && to != comm->rank && to >= 0 && to < comm->size);
+    letter->comm = comm;
+    letter->to = to;
+    letter->pieces = (int)pieces;
+    letter->request = MF_MUST(malloc(pieces * sizeof *letter->request), "a message");
+    letter->data = MF_MUST(malloc(bytes + 1), "a message");
+    if (bytes) memcpy(letter->data, data, bytes);
+    mf_phase_sent(bytes);
+    for (size_t k = 0; k < pieces; ++k)
+        MPI_Isend(letter->data + k * mf_comm_most, (int)mf_piece(bytes, k * mf_comm_most), MPI_BYTE, to, TAG,
+                  comm->impl->ranks, &letter->request[k]);
+    return letter;
+}
+
+void mf_comm_sent(struct mf_letter *letter)
+{
+    if (!letter) return;
+    mf_message_enter(letter->comm, letter->to, 1);
+    MPI_Waitall(letter->pieces, letter->request, MPI_STATUSES_IGNORE);
+    mf_message_leave();
+    free(letter->request);
+    free(letter->data);
+    free(letter);
 }

@@ -27,8 +27,18 @@ enum {
     MF_GROUP_ALL,
     MF_GROUP_EXPERTS,  /* ranks that share the experts of a layer */
     MF_GROUP_REPLICAS, /* ranks that have the same experts */
+    MF_GROUP_TENSOR,   /* ranks that share every layer */
     MF_GROUP_OTHERS
 };
+
+/** The number of the group of two stages of a pipeline, which may be as large as this allows. */
+enum { MF_STAGES = 256 };
+static inline int mf_link_group(int a, int b)
+{
+    const int low = a < b ? a : b, high = a < b ? b : a;
+
+    return MF_GROUP_OTHERS + high * (high - 1) / 2 + low;
+}
 
 /** One exchange. Sums are of f32, f16 or bf16; they are computed in f32 and rounded once. */
 struct mf_collective {

@@ -202,7 +202,7 @@ struct mf_node *mf_list_insert(struct mf_list *list, size_t at, enum mf_op_id op
     return node;
 }
 
-void mf_list_sum(struct mf_list *list, int array, int segment)
+static void append_exchange(struct mf_list *list, enum mf_exchange_kind kind, int array, int segment)
 {
     static const enum mf_op_id ops[] = {MF_OP_START, MF_OP_FINISH};
 
@@ -210,10 +210,20 @@ void mf_list_sum(struct mf_list *list, int array, int segment)
         struct mf_node *node = mf_list_insert(list, list->nodes, ops[k], list->net->value[array].name);
 
         node->in[0] = array;
-        node->attr.exchange = MF_EXCHANGE_SUM;
+        node->attr.exchange = (int)kind;
         node->attr.group = list->net->value[mf_value_root(list->net, array, NULL)].group;
         node->segment = segment;
     }
+}
+
+void mf_list_sum(struct mf_list *list, int array, int segment)
+{
+    append_exchange(list, MF_EXCHANGE_SUM, array, segment);
+}
+
+void mf_list_gather(struct mf_list *list, int array, int segment)
+{
+    append_exchange(list, MF_EXCHANGE_GATHER, array, segment);
 }
 
 void mf_list_compact(struct mf_list *list, const unsigned char *dead)
@@ -281,6 +291,17 @@ size_t mf_node_operands(const struct mf_node *node, struct mf_operand operand[MF
     }
     if (node->work >= 0) operand[n++] = (struct mf_operand){node->work, MF_WRITES};
     return n;
+}
+
+int mf_list_uses(const struct mf_list *list, int value)
+{
+    const int root = mf_value_root(list->net, value, NULL);
+    struct mf_operand operand[MF_OPERANDS];
+
+    for (size_t i = 0; i < list->nodes; ++i)
+        for (size_t j = mf_node_operands(&list->node[i], operand); j-- > 0;)
+            if (mf_value_root(list->net, operand[j].value, NULL) == root) return 1;
+    return 0;
 }
 
 enum mf_place mf_node_place(const struct mf_net *net, const struct mf_node *node)

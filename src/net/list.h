@@ -189,6 +189,9 @@ size_t mf_shard_place(const struct mf_shard *shard, const struct mf_shape *shape
 /** Appends the sum of an array over the ranks of its group, in place. */
 void mf_list_sum(struct mf_list *list, int array, int segment);
 
+/** Appends the gather of an array whose own piece this rank has. */
+void mf_list_gather(struct mf_list *list, int array, int segment);
+
 /** Inserts an empty node before node @p at (nodes: behind the last). Valid until the next insertion. */
 struct mf_node *mf_list_insert(struct mf_list *list, size_t at, enum mf_op_id op, const char *name);
 
@@ -207,6 +210,9 @@ size_t mf_node_operands(const struct mf_node *node, struct mf_operand operand[MF
 
 /** Where it works, in host memory on the cores. A copy is between both. */
 enum mf_place mf_node_place(const struct mf_net *net, const struct mf_node *node);
+
+/** Does a node of the list touch the memory of @p value? */
+int mf_list_uses(const struct mf_list *list, int value);
 
 /** The call of a node: shapes, no memory. */
 void mf_node_call(const struct mf_net *net, const struct mf_node *node, struct mf_call *call);

@@ -1,5 +1,5 @@
-/* Passes: each rewrites a list. They run in this order: cast, fuse, grad, rerun, recompute, fold, spill, layout, clear,
- * accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live. Pass replace comes before them.
+/* Passes: each rewrites a list. They run in this order: cast, fuse, stage, grad, rerun, recompute, fold, spill, layout,
+ * clear, accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live. Pass replace comes before them.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
  * it belongs to. */
@@ -25,6 +25,13 @@ int mf_pass_replace(struct mf_list *list, int value, int other, int keep, int pu
  * of the weights that products read. Parameters and their gradients stay f32. Only those in @p narrow (bits of sets),
  * which nothing trains, have 16 bits in memory, where all nodes read them so. Lists that share them have one type. */
 void mf_pass_cast(struct mf_list *list, enum mf_type type, unsigned narrow);
+
+/** Leaves this rank its nodes of a forward list which several ranks walk together. Node i belongs to stage @p stage [i]
+ * of @p stages; this rank is in stage @p own. A message carries a value to each other stage that reads it. The message
+ * starts behind the node that makes the value. Two stages are a link, a group of two ranks (mf_link_group()). @p link
+ * [stages][stages] gets 1 where messages pass. Inputs and parameters are on every rank that reads them. All ranks pass
+ * the same list. For lists without other exchanges between stages, behind pass fuse. */
+void mf_pass_stage(struct mf_list *list, const int *stage, int own, size_t stages, unsigned char *link);
 
 /** Joins an operation in @p scope and the activation behind it where nobody else reads what is between. A group norm
  * takes modulate as well; its sums then round in another order. With

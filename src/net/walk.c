@@ -33,7 +33,7 @@ struct mf_walk {
     double number[MF_NUMBERS];
     unsigned long name; /* of its segments */
     const struct mf_exchanges *exchange;
-    uint64_t *started; /* [values] number of the exchange of an array */
+    uint64_t *started; /* [values] number of the exchange that names it */
     size_t *copied;    /* [values] number of the last copy between it, in host memory, and the device */
     int *owed;         /* [values] those of them for whose copies the host has not waited yet */
     size_t owes;       /* so many */
@@ -281,7 +281,7 @@ static void exchange(struct mf_walk *walk, const struct mf_node *node, const str
                                        .type = array->shape.type,
                                        .array = array->at,
                                        .n = mf_shape_count(&array->shape)};
-    uint64_t *number = &walk->started[mf_value_root(walk->net, node->in[0], NULL)];
+    uint64_t *number = &walk->started[node->in[0]];
 
     if (!by) return;
     if (node->op == MF_OP_START)

@@ -1,6 +1,6 @@
 /* A pair of linear layers that ranks cut comes to the values and gradients of the whole pair, which every rank computes
- * alone. So it does where blocks are computed again, in 16 bits, and with uneven parts. A list on one rank sends an
- * activation to that of the next one. */
+ * alone. So it does where blocks are computed again, in 16 bits, and with uneven parts. Nodes of a list that belong to
+ * any ranks come to the bits of the whole list. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,69 +174,101 @@ static void check(const struct device *d, const struct mf_comm *comm, const stru
     mf_net_free(part.net);
 }
 
-/* -- a pipeline: every rank has a list that doubles what the one before sends -- */
+/* -- a pipeline: every node of a list belongs to some rank -- */
 
-static void message(struct mf_list *list, enum mf_exchange_kind kind, int link, int array)
+/* Two residual blocks: values pass by several ranks, to several of them, and back. */
+static struct model make_forward(void)
 {
-    for (int k = 0; k < 2; ++k) {
-        struct mf_node *node = mf_list_insert(list, list->nodes, k ? MF_OP_FINISH : MF_OP_START, "message");
+    struct model m = {.net = mf_net_new()};
+    struct mf_build b = {.list = mf_list_new(m.net, "stage")};
+    int x;
 
-        node->in[0] = array;
-        node->attr.exchange = (int)kind;
-        node->attr.group = MF_GROUP_OTHERS + link;
+    m.list = b.list;
+    m.x = mf_build_input(&b, "x", flat(ROWS, INPUTS));
+    x = mf_build_linear(&b, "stem", m.x, WIDTH);
+    for (int k = 0; k < 4; ++k) {
+        mf_build_block(&b, "blocks", k);
+        x = mf_build_two(&b, MF_OP_ADD, "skip", x, mf_build_linear(&b, "fc", x, WIDTH));
     }
+    CHECK_SAYS(mf_build_end(&b) == MF_OK, "%s", mf_err_text());
+    m.y = x;
+    m.net->value[x].kept = 1;
+    return m;
 }
 
-static void open_links(const struct mf_comm *comm, struct mf_arrays *arrays, struct mf_rank_groups *links)
+/* Runs by 0: the ranks one after the other; by others: any rank. Returns the rank that makes the last value. */
+static int cut(const struct model *m, const struct mf_comm *comm, int turn, unsigned char *link)
+{
+    const size_t n = m->list->nodes;
+    int *stage = malloc(n * sizeof *stage), last;
+
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t r[4];
+
+        mf_random4((uint64_t)turn, 1, i, r);
+        stage[i] = turn ? (int)(r[0] % (uint32_t)comm->size) : (int)(i * (size_t)comm->size / n);
+    }
+    last = stage[n - 1];
+    mf_pass_stage(m->list, stage, comm->rank, (size_t)comm->size, link);
+    free(stage);
+    return last;
+}
+
+static void open_links(const struct mf_comm *comm, const unsigned char *link, struct mf_arrays *arrays,
+                       struct mf_rank_groups *links)
 {
     int colour[64];
 
-    for (int k = 0; k + 1 < comm->size; ++k) {
-        const int number = MF_GROUP_OTHERS + k;
+    for (int a = 0; a < comm->size; ++a)
+        for (int b = 0; b < a; ++b) {
+            const int number = mf_link_group(a, b);
 
-        for (int r = 0; r < comm->size; ++r) colour[r] = r == k || r == k + 1 ? 0 : -1;
-        CHECK_SAYS(mf_rank_groups_split(links, comm, number, colour, "stage") == MF_OK, "%s", mf_err_text());
-        if (colour[comm->rank] == 0)
-            CHECK(mf_arrays_join(arrays, number, mf_rank_groups_find(links, number), MOST) == MF_OK);
-    }
+            if (!link[a * comm->size + b]) continue;
+            for (int r = 0; r < comm->size; ++r) colour[r] = r == a || r == b ? 0 : -1;
+            CHECK_SAYS(mf_rank_groups_split(links, comm, number, colour, "link") == MF_OK, "%s", mf_err_text());
+            if (colour[comm->rank] == 0)
+                CHECK(mf_arrays_join(arrays, number, mf_rank_groups_find(links, number), MOST) == MF_OK);
+        }
 }
 
-static void pipeline(const struct device *d, const struct mf_comm *comm)
+static void pipeline(const struct device *d, const struct mf_comm *comm, int turn)
 {
-    struct mf_net *net = mf_net_new();
-    struct mf_build b = {.list = mf_list_new(net, "stage")};
-    const int x = comm->rank ? mf_value_new(net, MF_ROLE_ACTIVATION, flat(ROWS, WIDTH), "received")
-                             : mf_build_input(&b, "x", flat(ROWS, WIDTH));
+    struct model whole = make_forward(), part = make_forward();
+    unsigned char *link = calloc((size_t)comm->size * (size_t)comm->size, 1);
+    const int last = cut(&part, comm, turn, link);
+    const struct model *both[] = {&whole, &part};
     struct mf_rank_groups links = {0};
     struct mf_arrays *arrays = NULL;
-    struct mf_walk *walk = NULL;
-    float numbers[ROWS * WIDTH], got[ROWS * WIDTH];
-    int y;
+    struct mf_walk *walk[2] = {NULL};
+    float want[ROWS * WIDTH], got[ROWS * WIDTH];
 
-    if (comm->rank) message(b.list, MF_EXCHANGE_RECEIVE, comm->rank - 1, x);
-    y = mf_build_two(&b, MF_OP_ADD, "twice", x, x);
-    if (comm->rank + 1 < comm->size) message(b.list, MF_EXCHANGE_SEND, comm->rank, y);
-    net->value[y].kept = 1;
-    CHECK(mf_pass_plan(b.list, d->q) == MF_OK);
-    mf_pass_live(net);
-    CHECK(!net->value[x].lasting); /* a message writes it */
     CHECK(mf_arrays_open(comm, d->q, 64, 64, &arrays) == MF_OK);
-    open_links(comm, arrays, &links);
-    if (mf_walk_open(&walk, net, d->q, MF_WALK_PLANNED, NULL) != MF_OK) abort();
-    mf_walk_exchange(walk, mf_arrays_exchanges(arrays));
-    for (int turn = 0; turn < 3; ++turn) {
-        for (size_t i = 0; i < ROWS * WIDTH; ++i) numbers[i] = (float)(i + 100 * (size_t)turn);
-        if (comm->rank == 0) d->be->put(d->q, mf_walk_at(walk, b.list, x), numbers, sizeof numbers);
-        mf_walk_run(walk, b.list);
-        d->be->get(d->q, got, mf_walk_at(walk, b.list, y), sizeof got);
-        d->be->sync(d->q);
-        for (size_t i = 0; i < ROWS * WIDTH; ++i) CHECK(got[i] == ldexpf(numbers[i], comm->rank + 1));
+    open_links(comm, link, arrays, &links);
+    for (int k = 0; k < 2; ++k) {
+        CHECK(mf_pass_plan(both[k]->list, d->q) == MF_OK);
+        mf_pass_live(both[k]->net);
+        if (mf_walk_open(&walk[k], both[k]->net, d->q, MF_WALK_PLANNED, NULL) != MF_OK) abort();
+        for (size_t v = 0; v < both[k]->net->values; ++v)
+            if (both[k]->net->value[v].lasting) put(d, both[k], walk[k], (int)v, 1);
     }
-    mf_walk_close(walk);
+    mf_walk_exchange(walk[1], mf_arrays_exchanges(arrays));
+    for (uint32_t again = 0; again < 3; ++again) {
+        for (int k = 0; k < 2; ++k) {
+            if (k == 0 || mf_list_uses(part.list, part.x)) put(d, both[k], walk[k], both[k]->x, again);
+            mf_walk_run(walk[k], both[k]->list);
+        }
+        get(d, &whole, walk[0], whole.y, want);
+        if (comm->rank == last) get(d, &part, walk[1], part.y, got);
+        CHECK(comm->rank != last || memcmp(want, got, sizeof want) == 0);
+    }
+    for (int k = 0; k < 2; ++k) mf_walk_close(walk[k]);
     mf_arrays_close(arrays);
     mf_rank_groups_close(&links);
-    mf_list_release(b.list, d->q);
-    mf_net_free(net);
+    for (int k = 0; k < 2; ++k) {
+        mf_list_release(both[k]->list, d->q);
+        mf_net_free(both[k]->net);
+    }
+    free(link);
 }
 
 int main(int argc, char **argv)
@@ -255,7 +287,7 @@ int main(int argc, char **argv)
             check(&d, &c, &(struct choice){(enum mf_recompute)how, fuse, MF_F32});
             check(&d, &c, &(struct choice){(enum mf_recompute)how, fuse, MF_BF16});
         }
-    pipeline(&d, &c);
+    for (int turn = 0; turn < 6; ++turn) pipeline(&d, &c, turn);
     mf_transport_close(&c);
     device_close(&d);
     mf_comm_close(&c);

@@ -59,8 +59,8 @@ const char *mf_safetensors_metadata(const struct mf_safetensors *file, const cha
  * finite. MF_INPUT. */
 int mf_safetensors_read(struct mf_safetensors *file, const char *name, size_t ndim, const size_t *dims, float *to);
 
-/** Reads a part of an array of these types into @p to [rows.count][columns.count], and no other byte of the file. Rows
- * are along the first axis; all other axes are columns. The part lies within the array. MF_INPUT. */
+/** Reads a part of an array of these types into @p to [rows.count][columns.count]. No other byte is read. Rows are
+ * along the first axis; all other axes are columns. The part lies within the array. MF_INPUT. */
 int mf_safetensors_read_block(struct mf_safetensors *file, const struct mf_safetensors_entry *entry,
                               struct mf_span rows, struct mf_span columns, float *to);
 

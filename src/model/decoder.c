@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "src/base/bounds.h"
+#include "src/base/cut.h"
 #include "src/base/err.h"
 
 static struct mf_shape whole(size_t n) { return (struct mf_shape){.type = MF_I32, .n = 1, .d = {n}}; }
@@ -17,6 +19,7 @@ static struct mf_shape whole_rows(size_t n, size_t each)
 struct decoder {
     const struct mf_language *m;
     const struct mf_decoder_room *room;
+    struct mf_partners split; /* ranks 1: this one has everything */
     struct mf_build b;
     struct mf_decoder_list *to;
     int steady;
@@ -24,9 +27,24 @@ struct decoder {
 
 /* -- parts -- */
 
-static size_t key_width(const struct mf_language *m) { return m->key_heads * m->head_width; }
+/* Columns of this rank's heads. */
+static size_t key_width(const struct decoder *d) { return d->m->key_heads / d->split.ranks * d->m->head_width; }
 
-static size_t query_width(const struct mf_language *m) { return m->heads * m->head_width; }
+static size_t query_width(const struct decoder *d) { return d->m->heads / d->split.ranks * d->m->head_width; }
+
+/* A weight of which this rank has the part @p own of @p all rows or columns (axis). */
+static int cut_weight(struct decoder *d, const char *layer, const char *end, struct mf_shape shape, int axis,
+                      struct mf_span own, size_t all)
+{
+    char name[40];
+    int v;
+
+    snprintf(name, sizeof name, "%s.%s", layer, end);
+    v = mf_build_parameter(&d->b, name, shape, MF_START_NORMAL, 0.02);
+    if (v >= 0 && d->split.ranks > 1)
+        d->b.list->net->value[v].weight->shard = (struct mf_shard){axis, own.first, own.count, all, d->split.group};
+    return v;
+}
 
 static int weight(struct decoder *d, const char *layer, const char *end, struct mf_shape shape)
 {
@@ -52,6 +70,43 @@ static int product(struct decoder *d, const char *name, int x, size_t columns, i
     const int w = weight(d, name, "weight", (struct mf_shape){MF_F32, 2, {columns, mf_shape_last(&shape)}});
 
     return times(d, name, x, w, bias ? weight(d, name, "bias", (struct mf_shape){MF_F32, 1, {columns}}) : -1);
+}
+
+/* The same, with this rank's part of @p columns. */
+static int first_product(struct decoder *d, const char *name, int x, size_t columns, int bias)
+{
+    const struct mf_shape shape = mf_build_shape(&d->b, x);
+    const size_t n = columns / d->split.ranks;
+    const struct mf_span own = {n * d->split.rank, n};
+    const int w =
+        cut_weight(d, name, "weight", (struct mf_shape){MF_F32, 2, {n, mf_shape_last(&shape)}}, 0, own, columns);
+
+    return times(d, name, x, w,
+                 bias ? cut_weight(d, name, "bias", (struct mf_shape){MF_F32, 1, {n}}, 0, own, columns) : -1);
+}
+
+/* Appends the sum over the ranks that share the layers. */
+static int summed(struct decoder *d, int y)
+{
+    if (y < 0 || d->split.ranks == 1) return y;
+    d->b.list->net->value[y].group = d->split.group;
+    mf_list_sum(d->b.list, y, d->b.segment);
+    return y;
+}
+
+/* The product behind it, whose input is this rank's part. Every rank adds the bias, behind the sum. */
+static int second_product(struct decoder *d, const char *name, int x, size_t columns, int bias)
+{
+    const struct mf_shape shape = mf_build_shape(&d->b, x);
+    const size_t n = mf_shape_last(&shape), rank = d->split.rank;
+    int w, y;
+
+    if (d->split.ranks == 1) return product(d, name, x, columns, bias);
+    w = cut_weight(d, name, "weight", (struct mf_shape){MF_F32, 2, {columns, n}}, 1, (struct mf_span){n * rank, n},
+                   n * d->split.ranks);
+    y = summed(d, times(d, "part", x, w, -1));
+    if (!bias) return y;
+    return mf_build_two(&d->b, MF_OP_ADD, name, y, weight(d, name, "bias", (struct mf_shape){MF_F32, 1, {columns}}));
 }
 
 static int is_rms(const struct mf_language *m) { return m->family != MF_GPT2 && m->family != MF_OPT; }
@@ -87,23 +142,24 @@ static int layer_cache(struct decoder *d, const char *what, size_t layer)
     char name[60];
 
     snprintf(name, sizeof name, "cache.%s.%zu", what, layer);
-    return cache(d, name, MF_F32, key_width(d->m));
+    return cache(d, name, MF_F32, key_width(d));
 }
 
 static int attention(struct decoder *d, int x, size_t layer)
 {
     const struct mf_language *m = d->m;
-    const size_t q = query_width(m), k = key_width(m);
+    const size_t q = query_width(d), k = key_width(d), ranks = d->split.ranks;
     const int keys = layer_cache(d, "keys", layer), values = layer_cache(d, "values", layer);
-    const int qkv = product(d, "qkv", x, q + 2 * k, m->attention_bias);
-    const int query = turned(d, "query_turned", part(d, "query", qkv, 0, q), m->heads);
-    const int key = turned(d, "key_turned", part(d, "key", qkv, q, k), m->key_heads);
+    const int qkv = first_product(d, "qkv", x, (q + 2 * k) * ranks, m->attention_bias);
+    const int query = turned(d, "query_turned", part(d, "query", qkv, 0, q), m->heads / ranks);
+    const int key = turned(d, "key_turned", part(d, "key", qkv, q, k), m->key_heads / ranks);
     const int in[] = {query, keys, values, d->to->pages, d->to->who};
-    const struct mf_attr attr = {.heads = (int)m->heads, .kv_heads = (int)m->key_heads, .window = m->window};
+    const struct mf_attr attr = {
+        .heads = (int)(m->heads / ranks), .kv_heads = (int)(m->key_heads / ranks), .window = m->window};
 
     mf_build_keep(&d->b, "keep_keys", key, keys, d->to->places);
     mf_build_keep(&d->b, "keep_values", part(d, "value", qkv, q + k, k), values, d->to->places);
-    return product(d, "out", mf_build_attention_kept(&d->b, "attention", in, attr), m->width, m->attention_bias);
+    return second_product(d, "out", mf_build_attention_kept(&d->b, "attention", in, attr), m->width, m->attention_bias);
 }
 
 static enum mf_op_id act_of(enum mf_act act)
@@ -124,10 +180,10 @@ static int inner(struct decoder *d, int x)
     int h;
 
     if (is_gated(m))
-        h = mf_build_one(&d->b, MF_OP_GATED, "gated", product(d, "in", x, 2 * m->inner, m->inner_bias));
+        h = mf_build_one(&d->b, MF_OP_GATED, "gated", first_product(d, "in", x, 2 * m->inner, m->inner_bias));
     else
-        h = mf_build_one(&d->b, act_of(m->act), "act", product(d, "in", x, m->inner, m->inner_bias));
-    return product(d, "inner", h, m->width, m->inner_bias);
+        h = mf_build_one(&d->b, act_of(m->act), "act", first_product(d, "in", x, m->inner, m->inner_bias));
+    return second_product(d, "inner", h, m->width, m->inner_bias);
 }
 
 /* -- experts -- */
@@ -201,10 +257,29 @@ static int layer(struct decoder *d, int x, size_t number)
     return x;
 }
 
+/* Rows of each rank's part of a table of tokens; the last parts may have fewer. Logits of 16 tokens are exchanged
+ * together. */
+static size_t table_rows(const struct decoder *d)
+{
+    const size_t n = d->m->vocabulary, ranks = d->split.ranks;
+
+    return ranks == 1 ? n : ((n + ranks - 1) / ranks + 15) / 16 * 16;
+}
+
+static int table(struct decoder *d, const char *name)
+{
+    const size_t n = d->m->vocabulary, rows = table_rows(d), first = mf_min(rows * d->split.rank, n);
+
+    return cut_weight(d, name, "weight", (struct mf_shape){MF_F32, 2, {rows, d->m->embedding}}, 0,
+                      (struct mf_span){first, mf_min(rows, n - first)}, n);
+}
+
 static int embedded(struct decoder *d)
 {
     const struct mf_language *m = d->m;
-    int x = mf_build_embedding(&d->b, "tokens", d->to->tokens, m->vocabulary, m->embedding);
+    int x = summed(d, mf_build_two(&d->b, MF_OP_GATHER, "tokens", table(d, "tokens"), d->to->own_tokens));
+
+    d->to->first_token = table_rows(d) * d->split.rank;
 
     if (m->embedding != m->width) x = product(d, "before", x, m->width, 0);
     if (m->rope.kind != MF_ROPE_NONE) return x;
@@ -212,13 +287,32 @@ static int embedded(struct decoder *d)
                         mf_build_embedding(&d->b, "positions", d->to->positions, m->context + m->shift, m->width));
 }
 
+/* Each rank has the logits of its tokens: [ranks][rows][tokens of a rank]. */
+static int gathered(struct decoder *d, int y)
+{
+    struct mf_net *net = d->b.list->net;
+    const struct mf_shape own = mf_build_shape(&d->b, y);
+    const size_t rows = mf_shape_rows(&own), n = mf_shape_last(&own), ranks = d->split.ranks;
+    const struct mf_shape flat = {MF_F32, 2, {rows, ranks * n}};
+    int all;
+
+    if (d->b.rc != MF_OK) return -1;
+    all = mf_value_new(net, MF_ROLE_ACTIVATION, (struct mf_shape){MF_F32, 3, {ranks, rows, n}}, "%s.all",
+                       d->b.list->name);
+    net->value[all].group = d->split.group;
+    d->b.list->node[d->b.list->nodes - 1].out[0] =
+        mf_value_view(net, all, d->split.rank * mf_shape_bytes(&own), own, "own");
+    mf_list_gather(d->b.list, all, d->b.segment);
+    y = mf_build_transpose(&d->b, "logits_beside", all, 0, 1);
+    return mf_build_slice(&d->b, "logits", mf_build_reshape(&d->b, y, flat), 1, 0, d->m->vocabulary);
+}
+
 /* The last product, by the table of tokens or a weight of its own. */
 static int logits(struct decoder *d, int x)
 {
-    const struct mf_language *m = d->m;
-    const struct mf_shape shape = {MF_F32, 2, {m->vocabulary, m->embedding}};
+    const int y = times(d, "logits", x, table(d, d->m->tied ? "tokens" : "head"), -1);
 
-    return times(d, "logits", x, weight(d, m->tied ? "tokens" : "head", "weight", shape), -1);
+    return d->split.ranks == 1 ? y : gathered(d, y);
 }
 
 /* The next token. It depends on those before it, which are kept. */
@@ -236,7 +330,8 @@ static void inputs(struct decoder *d)
     struct mf_decoder_list *to = d->to;
     const struct mf_decoder_room *room = d->room;
 
-    to->tokens = mf_build_input(&d->b, "in.tokens", whole(to->rows));
+    to->tokens = to->own_tokens = mf_build_input(&d->b, "in.tokens", whole(to->rows));
+    if (d->split.ranks > 1) to->own_tokens = mf_build_input(&d->b, "in.own_tokens", whole(to->rows));
     to->positions = mf_build_input(&d->b, "in.positions", whole(to->rows));
     to->places = mf_build_input(&d->b, "in.places", whole(to->rows));
     to->who = mf_build_input(&d->b, "in.who", whole_rows(to->rows, 2));
@@ -250,11 +345,30 @@ static void inputs(struct decoder *d)
                                          (struct mf_shape){.type = MF_F32, .n = 1, .d = {d->m->head_width / 2}});
 }
 
-int mf_decoder_build(const struct mf_language *m, const struct mf_decoder_room *room, struct mf_net *net,
-                     const char *name, size_t rows, size_t answers, int steady, struct mf_decoder_list *to)
+int mf_decoder_can_split(const struct mf_language *m, size_t ranks)
 {
-    struct decoder d = {.m = m, .room = room, .b = {.list = mf_list_new(net, name)}, .to = to, .steady = steady};
+    size_t most = m->key_heads;
+
+    if (ranks == 1) return MF_OK;
+    if (m->experts) return mf_fail(MF_USAGE, "ranks do not share layers of experts; try: --pp %zu instead", ranks);
+    while (m->heads % most || m->key_heads % most || m->inner % most) --most;
+    if (m->heads % ranks == 0 && m->key_heads % ranks == 0 && m->inner % ranks == 0) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "%zu ranks cannot share layers of %zu heads, %zu heads of keys and %zu inner columns; numbers that "
+                   "divide all three can, and the largest is %zu",
+                   ranks, m->heads, m->key_heads, m->inner, most);
+}
+
+int mf_decoder_build(const struct mf_language *m, const struct mf_decoder_room *room, const struct mf_partners *split,
+                     struct mf_net *net, const char *name, size_t rows, size_t answers, int steady,
+                     struct mf_decoder_list *to)
+{
+    struct decoder d = {
+        .m = m, .room = room, .split = {.ranks = 1}, .b = {.list = mf_list_new(net, name)}, .to = to, .steady = steady};
     int x;
+
+    if (split) d.split = *split;
+    MF_TRY(mf_decoder_can_split(m, d.split.ranks));
 
     *to = (struct mf_decoder_list){.list = d.b.list, .rows = rows, .answers = answers};
     inputs(&d);

@@ -25,22 +25,30 @@ struct mf_decoder_room {
 struct mf_decoder_list {
     struct mf_list *list;
     size_t rows, answers;
-    int tokens;      /* [rows] i32; negative: the row is blank */
-    int positions;   /* [rows] i32, from 0 */
-    int places;      /* [rows] i32: page MF_KEPT_PAGE + position in it; negative: it is kept nowhere */
-    int who;         /* [rows][2] i32: request and position; request negative: the row is blank */
-    int frequencies; /* [head_width / 2] f32: angle of a position; -1: positions have a table */
-    int pages;       /* [requests][pages_each] i32; negative: none */
-    int last;        /* [answers] i32: rows of which the next token is wanted; negative: none */
-    int wishes;      /* [answers][4] f32: as MF_OP_PICK has them */
-    int numbers;     /* [answers][4] i32 */
-    int logits;      /* [answers][vocabulary] f32, kept */
-    int picked;      /* [answers] i32, kept: tokens */
+    size_t first_token; /* with which the table of this rank begins */
+    int tokens;         /* [rows] i32; negative: the row is blank */
+    int own_tokens;     /* [rows] i32: the same, less first_token; of one rank it is tokens */
+    int positions;      /* [rows] i32, from 0 */
+    int places;         /* [rows] i32: page MF_KEPT_PAGE + position in it; negative: it is kept nowhere */
+    int who;            /* [rows][2] i32: request and position; request negative: the row is blank */
+    int frequencies;    /* [head_width / 2] f32: angle of a position; -1: positions have a table */
+    int pages;          /* [requests][pages_each] i32; negative: none */
+    int last;           /* [answers] i32: rows of which the next token is wanted; negative: none */
+    int wishes;         /* [answers][4] f32: as MF_OP_PICK has them */
+    int numbers;        /* [answers][4] i32 */
+    int logits;         /* [answers][vocabulary] f32, kept */
+    int picked;         /* [answers] i32, kept: tokens */
 };
 
 /** Appends a list of so many rows and answers to @p net. Steady ones are fast for few rows, and a row has the same bits
- * in all of them. Refuses with MF_USAGE. */
-int mf_decoder_build(const struct mf_language *model, const struct mf_decoder_room *room, struct mf_net *net,
-                     const char *name, size_t rows, size_t answers, int steady, struct mf_decoder_list *list);
+ * in all of them. Ranks may share every layer (@p split; NULL: they do not). Each has a part of the heads, of the inner
+ * columns and of the vocabulary. Two sums a layer join what they computed, and all have all logits. Refuses with
+ * MF_USAGE. Source: M. Shoeybi et al., "Megatron-LM", arXiv:1909.08053, 2019. */
+int mf_decoder_build(const struct mf_language *model, const struct mf_decoder_room *room,
+                     const struct mf_partners *split, struct mf_net *net, const char *name, size_t rows, size_t answers,
+                     int steady, struct mf_decoder_list *list);
+
+/** Can so many ranks share every layer? Refuses with MF_USAGE, naming numbers of ranks that can. */
+int mf_decoder_can_split(const struct mf_language *model, size_t ranks);
 
 #endif

@@ -20,8 +20,7 @@ int mf_decoder_read(const char *folder, struct mf_language *model, int *weights)
 
 /** Reads the weights of a net (decoder.h, encoder.h) that last in its walk, by pieces. Where ranks share a weight
  * (mf_shard), no other part of its arrays is read. Refuses with MF_INPUT arrays that are missing, have other extents,
- * or are unknown, naming up to ten; the arrays of all ranks are looked at. MF_NUMERIC: the first array that is not
- * finite. */
+ * or are unknown. It names up to ten, also of other ranks. MF_NUMERIC: the first array that is not finite. */
 int mf_decoder_load(const struct mf_language *model, const struct mf_weights *weights, struct mf_safetensors *file);
 
 /** Names of arrays in files. */

@@ -4,21 +4,27 @@
  * A request that is admitted takes pages for its prompt and for all tokens that it may get. So none is put
  * off later. Where pages or places lack, it waits. Memory is taken when the engine is opened.
  *
- * Rule: all functions are local, and are called by one thread. */
+ * Several ranks may run a model together (ranks.h). All of them call the same functions with the same requests, and all
+ * get the same answers.
+ *
+ * Rule: all functions are collective over these ranks, and are called by one thread. */
 #ifndef MF_GEN_ENGINE_H
 #define MF_GEN_ENGINE_H
 
 #include "kernels/backend.h"
+#include "mpi/comm.h"
 #include "src/model/language.h"
 
 struct mf_engine;
 
 struct mf_engine_wish {
-    size_t requests; /* at a time */
-    size_t context;  /* positions of one, at most; 0: those of the model */
-    size_t pages;    /* of MF_KEPT_PAGE positions, of all requests; 0: each may have its context */
-    int logits;      /* requests may want those of their prompts (seen) */
-    int random;      /* weights are random numbers: config.json is enough, and nothing else is read */
+    size_t requests;            /* at a time */
+    size_t context;             /* positions of one, at most; 0: those of the model */
+    size_t pages;               /* of MF_KEPT_PAGE positions, of all requests; 0: each may have its context */
+    int logits;                 /* requests may want those of their prompts (seen) */
+    int random;                 /* weights are random numbers: config.json is enough, and nothing else is read */
+    const struct mf_comm *comm; /* ranks that run the model together; NULL: this one alone */
+    size_t tensor, stages;      /* ranks that share every layer, and stages of a pipeline; 0: 1 */
 };
 
 /** How the next token is chosen. All zero: it is the most probable one. */

@@ -1,31 +1,46 @@
 /* See lists.h. */
 #include "src/gen/lists.h"
 
+#include <stdlib.h>
+
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/net/pass.h"
+#include "src/place/device_map.h"
 
-static int add(const struct mf_language *model, struct mf_gen_lists *l, const char *name, size_t rows, size_t answers,
-               int steady, struct mf_decoder_list *to)
+/* The builder of lists. */
+struct maker {
+    const struct mf_language *model;
+    const struct mf_gen_size *size;
+    const struct mf_gen_ways *ways;
+    struct mf_queue *queue;
+    struct mf_gen_lists *to;
+};
+
+static int add(struct maker *m, const char *name, size_t rows, size_t answers, int steady, struct mf_decoder_list *to)
 {
+    struct mf_gen_lists *l = m->to;
+
     l->rows = mf_max(l->rows, rows);
     l->answers = mf_max(l->answers, answers);
-    return mf_decoder_build(model, &l->room, l->net, name, rows, answers, steady, to);
+    return mf_decoder_build(m->model, &l->room, &m->ways->tensor, l->net, name, rows, answers, steady, to);
 }
 
-static int build(const struct mf_language *model, const struct mf_gen_size *size, struct mf_gen_lists *l)
+static int build(struct maker *m)
 {
+    const struct mf_gen_size *size = m->size;
+    struct mf_gen_lists *l = m->to;
     const size_t chunk = mf_min(MF_GEN_CHUNK, size->context);
 
     for (size_t k = 0; k < MF_GEN_PROMPTS; ++k)
-        MF_TRY(add(model, l, "prompt", mf_min((size_t)MF_GEN_CHUNK >> 2 * (MF_GEN_PROMPTS - 1 - k), size->context), 1,
-                   0, &l->prompt[k]));
-    if (size->logits) MF_TRY(add(model, l, "seen", chunk, chunk, 0, &l->seen));
+        MF_TRY(add(m, "prompt", mf_min((size_t)MF_GEN_CHUNK >> 2 * (MF_GEN_PROMPTS - 1 - k), size->context), 1, 0,
+                   &l->prompt[k]));
+    if (size->logits) MF_TRY(add(m, "seen", chunk, chunk, 0, &l->seen));
     for (size_t rows = 1; l->steps == 0 || l->step[l->steps - 1].rows < size->requests; rows *= 2) {
         const size_t n = mf_min(rows, size->requests);
 
         MF_ASSERT(l->steps < MF_GEN_STEPS);
-        MF_TRY(add(model, l, "step", n, n, 1, &l->step[l->steps]));
+        MF_TRY(add(m, "step", n, n, 1, &l->step[l->steps]));
         ++l->steps;
     }
     return MF_OK;
@@ -37,9 +52,52 @@ int mf_gen_check_context(const struct mf_language *model, const char *folder, si
     return mf_fail(MF_USAGE, "--context %zu: the model of '%.200s' has %zu positions", context, folder, model->context);
 }
 
-int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size *size, struct mf_queue *queue,
-                      struct mf_gen_lists *l)
+/* -- a rank's own -- */
+
+/* Values that its nodes do not touch are away. */
+static void drop_unused(struct mf_decoder_list *l)
 {
+    int *const value[] = {&l->tokens, &l->own_tokens, &l->positions, &l->places,  &l->who,    &l->frequencies,
+                          &l->pages,  &l->last,       &l->wishes,    &l->numbers, &l->logits, &l->picked};
+
+    for (size_t k = 0; k < sizeof value / sizeof *value; ++k)
+        if (*value[k] >= 0 && !mf_list_uses(l->list, *value[k])) *value[k] = -1;
+}
+
+/* Leaves the nodes of this rank's stage. */
+static void cut(struct maker *m, struct mf_list *list)
+{
+    const size_t n = list->nodes;
+    size_t *device = MF_MUST(malloc((n + 1) * sizeof *device), "devices of nodes");
+    int *stage = MF_MUST(malloc((n + 1) * sizeof *stage), "stages of nodes");
+
+    mf_device_map_nodes(m->ways->placement, m->ways->parts, list, device);
+    for (size_t i = 0; i < n; ++i) stage[i] = (int)device[i];
+    m->to->answering = stage[n - 1];
+    mf_pass_stage(list, stage, (int)m->ways->stage, m->ways->stages, m->to->link);
+    free(device);
+    free(stage);
+}
+
+static void cut_all(struct maker *m)
+{
+    struct mf_gen_lists *l = m->to;
+    const size_t stages = m->ways->stages;
+
+    if (stages == 1) return;
+    l->link = MF_MUST(calloc(stages * stages, 1), "links");
+    for (size_t k = 0; k < l->net->lists; ++k) cut(m, l->net->list[k]);
+    for (size_t k = 0; k < MF_GEN_PROMPTS; ++k) drop_unused(&l->prompt[k]);
+    for (size_t k = 0; k < l->steps; ++k) drop_unused(&l->step[k]);
+    if (l->seen.rows) drop_unused(&l->seen);
+}
+
+int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size *size, const struct mf_gen_ways *ways,
+                      struct mf_queue *queue, struct mf_gen_lists *l)
+{
+    static const struct mf_gen_ways alone = {.tensor = {.ranks = 1}, .stages = 1};
+    struct maker m = {model, size, ways ? ways : &alone, queue, l};
+
     *l = (struct mf_gen_lists){.net = mf_net_new()};
     if (size->context > MF_GEN_POSITIONS / size->requests)
         return mf_fail(MF_USAGE, "%zu requests of a context of %zu have more than %d positions; try: fewer --requests",
@@ -48,11 +106,10 @@ int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size 
     l->room.pages_each = mf_pages_of(size->context);
     l->room.pages = size->pages ? size->pages : l->room.requests * l->room.pages_each;
     MF_ASSERT(l->room.pages >= l->room.pages_each);
-    MF_TRY(build(model, size, l));
-    for (size_t k = 0; k < l->net->lists; ++k) {
-        mf_pass_fuse(l->net->list[k], MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
-        MF_TRY(mf_pass_plan(l->net->list[k], queue));
-    }
+    MF_TRY(build(&m));
+    for (size_t k = 0; k < l->net->lists; ++k) mf_pass_fuse(l->net->list[k], MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
+    cut_all(&m);
+    for (size_t k = 0; k < l->net->lists; ++k) MF_TRY(mf_pass_plan(l->net->list[k], queue));
     mf_pass_live(l->net);
     return MF_OK;
 }
@@ -61,5 +118,6 @@ void mf_gen_lists_free(struct mf_gen_lists *l, struct mf_queue *queue)
 {
     for (size_t k = 0; l->net && k < l->net->lists; ++k) mf_list_release(l->net->list[k], queue);
     if (l->net) mf_net_free(l->net);
+    free(l->link);
     *l = (struct mf_gen_lists){.net = NULL};
 }

@@ -6,6 +6,8 @@
 #include "src/model/decoder.h"
 
 struct mf_queue;
+struct mf_parts;
+struct mf_device_map;
 
 enum { MF_GEN_CHUNK = 256 /* rows of a prompt that go through together, at most */ };
 enum { MF_GEN_REQUESTS = 4096 /* at a time, at most */ };
@@ -21,6 +23,14 @@ struct mf_gen_size {
     size_t pages;             /* of MF_KEPT_PAGE positions, of all requests; 0: each may have its context */
 };
 
+/** How ranks share a model. Each stage of a pipeline has some of its nodes, and its ranks share every layer. */
+struct mf_gen_ways {
+    struct mf_partners tensor; /* ranks of this rank's stage; 1: it is alone */
+    size_t stages, stage;      /* 1, 0: there is no pipeline */
+    const struct mf_parts *parts;
+    const struct mf_device_map *placement; /* of the parts; devices are stages */
+};
+
 struct mf_gen_lists {
     struct mf_net *net;
     struct mf_decoder_room room;
@@ -29,15 +39,20 @@ struct mf_gen_lists {
     struct mf_decoder_list step[MF_GEN_STEPS];     /* of 1, 2, 4, .. rows */
     size_t steps;
     size_t rows, answers; /* of the largest list */
+    int answering;        /* the stage that picks tokens */
+    unsigned char *link;  /* [stages][stages] messages pass; NULL: there is one stage */
 };
 
 /** Refuses with MF_USAGE a context that the model of @p folder has no table for. Local. */
 int mf_gen_check_context(const struct mf_language *model, const char *folder, size_t context);
 
-/** Builds and plans the lists for @p queue, which may be dry. Takes no memory for weights or caches. Refuses with
+/** Builds and plans the lists of a rank for @p queue, which may be dry. One rank has the
+ * model where @p ways is NULL. Values
+ * that the nodes of a rank do not touch are -1 in its lists. Takes no memory for weights or caches. Refuses with
  * MF_USAGE, MF_MEMORY, MF_DEVICE. mf_gen_lists_free() in any case. */
-int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size *size, struct mf_queue *queue,
-                      struct mf_gen_lists *lists);
+int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size *size, const struct mf_gen_ways *ways,
+                      struct mf_queue *queue, struct mf_gen_lists *lists);
+
 /** Bytes of host memory that an engine takes beside the lists: logits for the host. */
 static inline size_t mf_gen_lists_host(const struct mf_language *model, const struct mf_gen_lists *lists)
 {

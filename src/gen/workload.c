@@ -50,7 +50,7 @@ static int make(struct dry *d, const struct mf_gen_work *w, const struct mf_plan
 
     MF_TRY(mf_arena_open(&d->arena, &mf_mem_dry, 0));
     MF_TRY(mf_queue_dry(&d->queue, &d->backend, (int)r->threads, w->deterministic, d->arena, d->arena));
-    return mf_gen_lists_make(w->model, &size, d->queue, &d->lists);
+    return mf_gen_lists_make(w->model, &size, NULL, d->queue, &d->lists);
 }
 
 static int open_dry(struct dry *d, const struct mf_gen_work *w, const struct mf_plan_rank *r,

@@ -11,6 +11,7 @@
 
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/model/decoder.h"
 #include "tests/device.h"
 #include "tests/scratch.h"
 
@@ -192,25 +193,42 @@ static void refuses(struct mf_engine *engine, const struct expected *e)
     mf_err_clear();
 }
 
-static void check_model(const char *folder, const char *name)
+static void check_cut(const struct mf_comm *comm, const char *path, const struct expected *e, size_t tensor)
 {
     struct device d = device_open(1, 1, 0);
-    const struct mf_engine_wish wish = {.requests = 3, .logits = 1};
-    char *path = mf_format("%s/%s", folder, name);
+    const struct mf_engine_wish wish = {
+        .requests = 3, .logits = 1, .comm = comm, .tensor = tensor, .stages = (size_t)comm->size / tensor};
     struct mf_engine *engine;
-    struct expected e;
 
-    expected_read(path, &e);
     CHECK_SAYS(mf_engine_open(path, &wish, d.q, &engine) == MF_OK, "%s", mf_err_text());
     if (engine) {
-        alone(engine, &e);
-        among_others(engine, &e);
-        penalised(engine, path, &e);
-        refuses(engine, &e);
+        alone(engine, e);
+        among_others(engine, e);
+        penalised(engine, path, e);
+        refuses(engine, e);
     }
     mf_engine_close(engine);
-    expected_free(&e);
     device_close(&d);
+}
+
+/* Ranks share the layers, are stages of a pipeline, or both. */
+static void check_model(const struct mf_comm *comm, const char *folder, const char *name)
+{
+    char *path = mf_format("%s/%s", folder, name);
+    const size_t ranks = (size_t)comm->size;
+    struct mf_language model;
+    struct expected e;
+
+    CHECK_SAYS(mf_language_read(path, &model) == MF_OK, "%s", mf_err_text());
+    expected_read(path, &e);
+    for (size_t tensor = 1; tensor <= ranks; ++tensor) {
+        if (ranks % tensor || ranks / tensor > model.layers) continue;
+        if (mf_decoder_can_split(&model, tensor) == MF_OK)
+            check_cut(comm, path, &e, tensor);
+        else
+            mf_err_clear();
+    }
+    expected_free(&e);
     free(path);
 }
 
@@ -271,8 +289,15 @@ static void overflows(const char *folder)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && access(argv[1], F_OK) != 0) return 77;
-    for (int k = 2; k < argc; ++k) check_model(argv[1], argv[k]);
-    if (argc > 2) overflows(argv[1]);
+    struct mf_comm comm;
+
+    CHECK(mf_comm_open(&comm, &argc, &argv, "test") == MF_OK);
+    if (argc > 1 && access(argv[1], F_OK) != 0) {
+        mf_comm_close(&comm);
+        return 77;
+    }
+    for (int k = 2; k < argc; ++k) check_model(&comm, argv[1], argv[k]);
+    if (argc > 2 && comm.size == 1) overflows(argv[1]);
+    mf_comm_close(&comm);
     return failures != 0;
 }

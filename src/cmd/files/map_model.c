@@ -51,7 +51,7 @@ static int read_language(const struct mf_map_opts *o, struct mf_mapped *m, struc
                        "%zu requests of a context of %zu have more than %d positions; try: a shorter --context",
                        m->requests, m->context, MF_GEN_POSITIONS);
     size = (struct mf_gen_size){.requests = m->requests, .context = m->context};
-    rc = mf_gen_lists_make(&m->language, &size, queue, &lists);
+    rc = mf_gen_lists_make(&m->language, &size, NULL, queue, &lists);
     if (rc == MF_OK) {
         const struct mf_decoder_list *chunk = &lists.prompt[MF_GEN_PROMPTS - 1];
 

@@ -1,0 +1,55 @@
+/* Ranks that run a model together. They are stages of a pipeline, and the ranks of a stage share its layers. Rank r is
+ * in stage r / tensor ranks. All ranks take the same turns, so none tells another what to do. */
+#ifndef MF_GEN_RANKS_H
+#define MF_GEN_RANKS_H
+
+#include "mpi/arrays.h"
+#include "mpi/rank_groups.h"
+#include "src/gen/lists.h"
+#include "src/net/walk.h"
+#include "src/place/device_map.h"
+
+/** How many ranks of each kind; 1, 1: one rank alone. */
+struct mf_gen_grid {
+    const struct mf_comm *comm; /* NULL: of one rank */
+    size_t tensor, stages;      /* their product is the number of ranks */
+};
+
+/** Which rank has what. */
+struct mf_gen_cut {
+    struct mf_gen_ways ways;
+    struct mf_parts parts;
+    struct mf_device_map placement;
+};
+
+/** Cuts a model for the ranks of @p grid. Each stage gets parts that follow each other, and the largest need of a stage
+ * is the least possible. Refuses with MF_USAGE numbers that do not fit the ranks or the model, and as
+ * mf_gen_lists_make(). mf_gen_cut_free() in any case. Local. */
+int mf_gen_cut_find(const struct mf_language *model, const struct mf_gen_size *size, const struct mf_gen_grid *grid,
+                    struct mf_queue *queue, struct mf_gen_cut *cut);
+void mf_gen_cut_free(struct mf_gen_cut *cut);
+
+/** Exchanges among the ranks. */
+struct mf_gen_ranks {
+    struct mf_gen_grid grid;
+    struct mf_rank_groups groups;
+    struct mf_arrays *arrays;
+    int answers;               /* this rank picks tokens */
+    int teller;                /* the rank that tells them to those of other stages; -1: there are none */
+    struct mf_letter **letter; /* [stages][ranks] messages on their way: those of the last `stages` answers */
+    size_t told;               /* answers so far */
+};
+
+/** Opens groups, and the memory of the activations of @p lists, which other ranks reach. One rank alone needs none.
+ * Collective; refuses (agreed) with MF_MEMORY and as mf_rank_groups_split(). mf_gen_ranks_close() in any case. */
+int mf_gen_ranks_open(struct mf_gen_ranks *ranks, const struct mf_gen_grid *grid, const struct mf_gen_ways *ways,
+                      const struct mf_gen_lists *lists, struct mf_queue *queue, struct mf_walk_memory *memory);
+
+/** Before the walk is closed: finishes exchanges. The second frees. Collective. */
+void mf_gen_ranks_close(struct mf_gen_ranks *ranks);
+
+/** Brings the bytes of the ranks that answer to all others. These wait in mf_gen_ranks_hear(). */
+void mf_gen_ranks_tell(struct mf_gen_ranks *ranks, const void *data, size_t bytes);
+void mf_gen_ranks_hear(struct mf_gen_ranks *ranks, void *data, size_t bytes);
+
+#endif

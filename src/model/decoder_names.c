@@ -76,7 +76,7 @@ static const struct mf_decoder_part bert[] = {{"tokens", {"embeddings.word_embed
                                               {NULL, {NULL}, 0, 0, 0}};
 
 const struct mf_decoder_family mf_decoder_families[MF_LANGUAGE_FAMILIES] = {
-    [MF_BERT] = {bert, {"bert.", ""}, NULL},
+    [MF_BERT] = {bert, {"", "bert."}, NULL},
     [MF_GPT2] = {gpt2, {"transformer.", ""}, NULL},
     [MF_OPT] = {opt, {"model.decoder.", "decoder.", ""}, NULL},
     [MF_LLAMA] = {llama, {"model.", ""}, NULL},

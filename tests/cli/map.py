@@ -19,6 +19,8 @@ PUBLISHED = {  # configurations of published models, and their numbers of parame
                   "max_position_embeddings": 2048, "ffn_dim": 4096, "word_embed_proj_dim": 512, "do_layer_norm_before": False}, 331196416),
     "opt-6.7b": ({"model_type": "opt", "vocab_size": 50272, "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
                   "max_position_embeddings": 2048, "ffn_dim": 16384}, 6658473984),
+    "MiniLM-L6": ({"model_type": "bert", "vocab_size": 30522, "hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12,
+                   "intermediate_size": 1536, "max_position_embeddings": 512}, 22713216),
     "llama-7b": ({**LLAMA, "model_type": "llama", "intermediate_size": 11008}, 6738415616),
     "mistral-7b": ({**LLAMA, "model_type": "mistral", "intermediate_size": 14336}, 7241732096),
 }
@@ -48,11 +50,12 @@ def check_published(folder):
             numbers -= config["vocab_size"] * config.get("word_embed_proj_dim", config.get("n_embd", config.get("hidden_size")))
         check(numbers == parameters, f"{name} has {numbers} numbers, not {parameters}")
         check(len(parts) == 2 + config.get("n_layer", config.get("num_hidden_layers")), f"{name}: {len(parts)} parts")
-        check(whole["devices"][0]["needed"] < told["devices"][0]["needed"] < 1.01 * whole["devices"][0]["needed"] + 2**26, f"{name}: a GPU needs work memory beside")
+        check(0.9 * whole["devices"][0]["needed"] < told["devices"][0]["needed"] < 1.01 * whole["devices"][0]["needed"] + 2**26, f"{name}: a GPU needs work memory beside")
         caches = sum(p["caches"] for p in parts)
         heads = config.get("num_attention_heads", config.get("n_head"))
         width = config.get("n_embd", config.get("hidden_size")) // heads * (8 if name == "mistral-7b" else heads)
-        check(abs(caches - 2 * 256 * width * 4 * (len(parts) - 2)) <= 4096, f"{name}: {caches} bytes of caches")
+        kept = 0 if name == "MiniLM-L6" else 2 * 256 * width * 4 * (len(parts) - 2)
+        check(abs(caches - kept) <= 4096, f"{name}: {caches} bytes of caches")
 
 
 def check_totals(folder):
@@ -103,6 +106,8 @@ def check_advice(folder):
     check(told["kind"] == "cpu", str(told))
     told = tell(folder, "--estimate", "facebook/opt-1.3b", "--hardware", L4, "--map-algo", "greedy")
     check(told["kind"] == "guess by name" and told["strategy"] == "greedy" and told["boundaries"] == 12 and told["parts"][1]["weights"] == int(0.08 * 2**30), str(told)[:300])
+    limited = tell(folder, "gpt2", "--hardware", L4, "--device", "cuda:2", "--memory-limit", "1000")["devices"]
+    check([d["name"] for d in limited] == ["cuda:2"] and limited[0]["free"] == 1000 << 20, str(limited))
     done = run(PROGRAM, "map", "llama-7b", "--hardware", L4, "--devices", "cuda:0", "cuda:3", "--tp-config", cwd=folder)
     check(json.loads(done.out) == {"tensor_parallel_size": 2, "gpu_ids": [0, 3], "max_parallel_loading_workers": 4}, done.out)
     done = run(PROGRAM, "map", "gpt2", "--hardware", L4, "--devices", "cuda:7", "rocm:0", "--lenient-devices", "--prefer", "rocm", cwd=folder)

@@ -1,11 +1,15 @@
 /* See map_model.h. */
 #include "src/cmd/files/map_model.h"
 
+#include <string.h>
+
 #include "kernels/dry.h"
 #include "src/base/err.h"
 #include "src/cmd/files/language_tell.h"
 #include "src/gen/lists.h"
 #include "src/model/decoder_files.h"
+#include "src/model/encoder.h"
+#include "src/net/pass.h"
 
 /* A queue of the machine that the devices are of. */
 struct dry {
@@ -36,21 +40,19 @@ static void close_dry(struct dry *d)
 
 /* -- language models -- */
 
-static int read_language(const struct mf_map_opts *o, struct mf_mapped *m, struct mf_queue *queue)
+/* A model that continues texts: a pass is a chunk of a prompt. */
+static int read_decoder(struct mf_mapped *m, struct mf_queue *queue)
 {
+    const struct mf_gen_size size = {.requests = m->requests, .context = m->context};
     struct mf_gen_lists lists;
-    struct mf_gen_size size;
     int rc, weights;
 
-    m->is_language = 1;
     MF_TRY(mf_decoder_read(m->name, &m->language, &weights));
-    m->context = o->context ? (size_t)o->context : m->language.context;
     MF_TRY(mf_gen_check_context(&m->language, m->name, m->context));
     if (m->context > MF_GEN_POSITIONS / m->requests)
         return mf_fail(MF_USAGE,
                        "%zu requests of a context of %zu have more than %d positions; try: a shorter --context",
                        m->requests, m->context, MF_GEN_POSITIONS);
-    size = (struct mf_gen_size){.requests = m->requests, .context = m->context};
     rc = mf_gen_lists_make(&m->language, &size, NULL, queue, &lists);
     if (rc == MF_OK) {
         const struct mf_decoder_list *chunk = &lists.prompt[MF_GEN_PROMPTS - 1];
@@ -60,6 +62,40 @@ static int read_language(const struct mf_map_opts *o, struct mf_mapped *m, struc
     }
     mf_gen_lists_free(&lists, queue);
     return rc;
+}
+
+/* A model that reads whole texts: a pass takes all of them. */
+static int read_encoder(struct mf_mapped *m, struct mf_queue *queue)
+{
+    struct mf_encoder_list texts;
+    struct mf_net *net = mf_net_new();
+    int rc;
+
+    m->rows = m->requests * m->context;
+    rc = mf_encoder_build(&m->language, net, "texts", m->requests, m->context, 1, &texts);
+    if (rc == MF_OK) {
+        mf_pass_fuse(texts.list, MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
+        rc = mf_pass_plan(texts.list, queue);
+    }
+    if (rc == MF_OK) {
+        mf_pass_live(net);
+        mf_parts_find(net, texts.list, &m->parts);
+    }
+    mf_list_release(texts.list, queue);
+    mf_net_free(net);
+    return rc;
+}
+
+static int read_language(const struct mf_map_opts *o, struct mf_mapped *m, struct mf_queue *queue)
+{
+    m->is_language = 1;
+    MF_TRY(mf_language_read(m->name, &m->language));
+    m->context = o->context ? (size_t)o->context : m->language.context;
+    if (m->language.family != MF_BERT) return read_decoder(m, queue);
+    if (m->context > m->language.context)
+        return mf_fail(MF_USAGE, "--context %zu: the model of '%.200s' has %zu positions", m->context, m->name,
+                       m->language.context);
+    return read_encoder(m, queue);
 }
 
 /* -- models of this program -- */
@@ -83,6 +119,18 @@ static int read_card(struct mf_mapped *m, struct mf_queue *queue)
 
 /* -- all -- */
 
+/* --memory-limit and --gpu-memory-fraction leave less of what is free. */
+static void limit(const struct mf_common *c, struct mf_place_devices *all)
+{
+    for (size_t k = 0; k < all->count; ++k) {
+        struct mf_place_device *d = &all->device[k];
+        const uint64_t most = d->is_cores ? d->memory : (uint64_t)(c->gpu_fraction * (double)d->memory);
+
+        if (d->free > most) d->free = most;
+        if (c->memory_limit && d->free > (uint64_t)c->memory_limit << 20) d->free = (uint64_t)c->memory_limit << 20;
+    }
+}
+
 static int read_model(const struct mf_session *s, const struct mf_map_opts *o, struct mf_mapped *m)
 {
     struct dry d;
@@ -97,12 +145,16 @@ static int read_model(const struct mf_session *s, const struct mf_map_opts *o, s
 
 int mf_mapped_open(const struct mf_session *s, struct mf_map_opts *o, const char *name, struct mf_mapped *m)
 {
-    const struct mf_place_wish wish = {&o->devices, o->lenient, o->prefer};
+    const char *device = s->common->device;
+    const struct mf_texts one = {1, &device};
+    const int by_device = o->devices.count == 0 && strcmp(device, "auto") != 0;
+    const struct mf_place_wish wish = {by_device ? &one : &o->devices, o->lenient, o->prefer};
     struct mf_common common = *s->common;
 
     *m = (struct mf_mapped){.name = name, .requests = (size_t)o->requests};
     MF_TRY(mf_plan_machine_of(s, &common, &o->wish, &m->hardware));
     mf_place_devices_find(&m->hardware, &m->all);
+    limit(s->common, &m->all);
     MF_TRY(mf_place_devices_choose(&m->hardware, &m->all, &wish, &m->devices));
     if (!o->estimate) return read_model(s, o, m);
     m->is_guess = 1;

@@ -215,6 +215,34 @@ static void files(const struct mf_parts *parts, const struct mf_place_devices *d
     mf_device_map_free(&p);
 }
 
+/* Files with changed bytes are read or refused, and nothing else happens. */
+static void broken_files(const struct mf_parts *parts, const struct mf_place_devices *devices)
+{
+    static const char *const whole[] = {"{\"transformer\": 0, \"transformer.h.0\": \"cpu\", \"lm_head\": 1}",
+                                        "layers.0-5 cuda:0\n*.qkv.* = cpu\n* cuda:1\n"};
+    const char *path = scratch_file("broken");
+    unsigned state = 3;
+    size_t read = 0;
+
+    for (int k = 0; k < 400; ++k) {
+        char text[80];
+        struct mf_device_map p;
+        int rc;
+
+        snprintf(text, sizeof text, "%s", whole[k % 2]);
+        for (int i = 0; i < k % 4; ++i) {
+            state = state * 1664525u + 1013904223u;
+            text[(state >> 8) % strlen(whole[k % 2])] = (char)(1 + (state >> 20) % 255);
+        }
+        write_file(path, text);
+        rc = place(path, parts, devices, &p);
+        CHECK_SAYS(rc == MF_OK || rc == MF_INPUT || rc == MF_DEVICE || rc == MF_USAGE, "%s: %d", text, rc);
+        read += rc == MF_OK;
+        mf_device_map_free(&p);
+    }
+    CHECK(read > 0);
+}
+
 /* -- the source of the feature -- */
 
 static void guesses(void)
@@ -324,6 +352,7 @@ int main(int argc, char **argv)
     scratch_open(&self);
     patterns(&parts, &devices);
     files(&parts, &devices);
+    broken_files(&parts, &devices);
     guesses();
     greedy();
     if (argc > 1) devices_by_words(argv[1]);

@@ -49,10 +49,9 @@ static void shares_of(const struct mf_parts *parts, size_t part, char text[WORDS
 static int alike(const struct mf_mapped *m, const struct mf_device_map *p, size_t i, size_t k)
 {
     const struct mf_part *a = &m->parts.part[i], *b = &m->parts.part[k];
-    const int same_last = i + 2 >= m->parts.count || k + 2 >= m->parts.count || a->leaves == b->leaves;
 
     return p->device[i] == p->device[k] && a->weights == b->weights && a->caches == b->caches && a->work == b->work &&
-           a->operations == b->operations && same_last && mf_part_is_block(&m->parts, i) &&
+           a->operations == b->operations && a->leaves == b->leaves && mf_part_is_block(&m->parts, i) &&
            mf_part_is_block(&m->parts, k) && mf_parts_sharing(&m->parts, i, m->parts.count) == m->parts.count &&
            mf_parts_sharing(&m->parts, k, m->parts.count) == m->parts.count;
 }

@@ -131,15 +131,34 @@ static int read_modules(const struct mf_part *all, const char *folder, int wishe
     return MF_OK;
 }
 
-static int read_longest(const char *folder, struct mf_pooling *p)
+/* -- texts -- */
+
+static int read_lengths(const struct mf_part *part, struct mf_pooling *p)
+{
+    MF_TRY(mf_part_flag(part, "do_lower_case", &p->lowered));
+    return mf_part_number(part, "max_seq_length", LONGEST, &p->longest);
+}
+
+static int read_prefix(const struct mf_part *part, struct mf_pooling *p)
+{
+    const char *name = NULL;
+
+    MF_TRY(mf_part_text(part, "default_prompt_name", &name));
+    p->prefixed = name != NULL;
+    return MF_OK;
+}
+
+/* Reads a file with an object, where it is there. */
+static int read_object(const char *folder, const char *name,
+                       int (*read)(const struct mf_part *part, struct mf_pooling *p), struct mf_pooling *p)
 {
     char *path;
     struct mf_json *root;
-    int rc = open_file(folder, "sentence_bert_config.json", &path, &root);
-    const struct mf_part part = {path, "lengths", root};
+    int rc = open_file(folder, name, &path, &root);
+    const struct mf_part part = {path, "texts", root};
 
     if (rc == MF_OK && root && mf_json_kind(root) != MF_JSON_OBJECT) rc = mf_part_fail(&part, "must be an object");
-    if (rc == MF_OK && root) rc = mf_part_number(&part, "max_seq_length", LONGEST, &p->longest);
+    if (rc == MF_OK && root) rc = read(&part, p);
     mf_json_free(root);
     free(path);
     return rc;
@@ -157,5 +176,6 @@ int mf_pooling_read(const char *folder, int wished, struct mf_pooling *p)
     if (rc == MF_OK && !root) rc = read_pool_file(folder, "1_Pooling/config.json", wished, &p->pool);
     mf_json_free(root);
     free(path);
-    return rc == MF_OK ? read_longest(folder, p) : rc;
+    if (rc == MF_OK) rc = read_object(folder, "sentence_bert_config.json", read_lengths, p);
+    return rc == MF_OK ? read_object(folder, "config_sentence_transformers.json", read_prefix, p) : rc;
 }

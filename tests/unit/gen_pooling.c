@@ -12,10 +12,10 @@
 #include "tests/scratch.h"
 #include "tests/unit/mutate.h"
 
-enum { FILES = 4, MOST = 1024 };
+enum { FILES = 5, MOST = 1024 };
 
 static const char *const names[FILES] = {"modules.json", "1_Pooling/config.json", "1_Pooling/config.json",
-                                         "sentence_bert_config.json"};
+                                         "sentence_bert_config.json", "config_sentence_transformers.json"};
 static const char *const sound[FILES] = {
     "[{\"idx\": 0, \"name\": \"0\", \"path\": \"\", \"type\": \"sentence_transformers.models.Transformer\"},\n"
     " {\"idx\": 1, \"name\": \"1\", \"path\": \"1_Pooling\", \"type\": \"sentence_transformers.models.Pooling\"},\n"
@@ -23,7 +23,8 @@ static const char *const sound[FILES] = {
     "{\"word_embedding_dimension\": 384, \"pooling_mode_cls_token\": false, \"pooling_mode_mean_tokens\": true,\n"
     " \"pooling_mode_max_tokens\": false, \"pooling_mode_mean_sqrt_len_tokens\": false}",
     "{\"embedding_dimension\": 16, \"pooling_mode\": \"lasttoken\", \"include_prompt\": true}",
-    "{\"max_seq_length\": 256, \"do_lower_case\": false}"};
+    "{\"max_seq_length\": 256, \"do_lower_case\": true}",
+    "{\"prompts\": {\"query\": \"query: \"}, \"default_prompt_name\": \"query\", \"similarity_fn_name\": \"cosine\"}"};
 
 static void put(int k, const char *text, size_t n)
 {
@@ -74,7 +75,8 @@ int main(int argc, char **argv)
     folder = mf_format("%s/1_Pooling", scratch);
     CHECK(mkdir(folder, 0700) == 0);
     for (int k = 0; k < FILES; ++k) put(k, sound[k], strlen(sound[k]));
-    CHECK(try_all(&p) == MF_OK && p.pool == MF_POOL_LAST && p.normalises && p.longest == 256);
+    CHECK(try_all(&p) == MF_OK && p.pool == MF_POOL_LAST && p.normalises && p.longest == 256 && p.prefixed &&
+          p.lowered);
     for (int k = 0; k < FILES; ++k) CHECK(fuzz(k, strtol(argv[1], NULL, 10)) > 0);
     CHECK(remove(scratch_file(names[1])) == 0 && rmdir(folder) == 0);
     scratch_close(&self);

@@ -85,6 +85,10 @@ static int read_texts(struct job *job)
 
     MF_TRY(mf_language_read(job->folder, &model));
     MF_TRY(mf_pooling_read(job->folder, o->pool != NULL, &job->pooling));
+    if (job->pooling.prefixed)
+        mf_warn("sentence-transformers puts a text in front of each one; texts are read as they are");
+    if (job->pooling.lowered)
+        mf_warn("sentence-transformers makes texts lower case; here only the tokenizer may do so");
     job->longest = job->pooling.longest ? mf_min(job->pooling.longest, model.context) : model.context;
     if (o->from.tokens.count == 0) MF_TRY(mf_tokenizer_open(job->folder, &job->tokenizer));
     MF_TRY(mf_prompts_each(&o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));

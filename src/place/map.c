@@ -1,6 +1,7 @@
 /* See map.h. */
 #include "src/place/map.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +128,22 @@ void mf_map_free(struct mf_map *map)
     free(map->entry);
     free(map->file);
     *map = (struct mf_map){.file = NULL};
+}
+
+void mf_map_devices(const struct mf_map *map, struct mf_place_devices *devices)
+{
+    *devices = (struct mf_place_devices){.device = MF_MUST(calloc(map->count + 1, sizeof *devices->device), "devices")};
+    devices->linked = MF_MUST(calloc(map->count + 1, map->count + 1), "links");
+    for (size_t k = 0; k < map->count; ++k) {
+        struct mf_place_device *d = &devices->device[devices->count];
+
+        const char *name = map->entry[k].device;
+        const int is_number = *name && strspn(name, "0123456789") == strlen(name);
+
+        snprintf(d->name, sizeof d->name, "%s%s", is_number ? "cuda:" : "", name);
+        d->is_cores = strcmp(d->name, "cpu") == 0;
+        devices->count += mf_place_device_named(devices, d->name) == devices->count;
+    }
 }
 
 /* -- placing -- */

@@ -40,6 +40,9 @@ void mf_map_free(struct mf_map *map);
 int mf_map_place(struct mf_map *map, const struct mf_parts *parts, const struct mf_place_devices *devices,
                  const struct mf_language *model, struct mf_device_map *placement);
 
+/** The devices that a map names, in its order, each once, without memory. mf_place_devices_free() frees. */
+void mf_map_devices(const struct mf_map *map, struct mf_place_devices *devices);
+
 struct mf_json;
 
 /** The placement as a device_map of transformers: an object of modules and devices. The caller frees. */

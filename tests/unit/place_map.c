@@ -142,6 +142,18 @@ static void patterns(const struct mf_parts *parts, const struct mf_place_devices
         free(text);
         mf_device_map_free(&p);
     }
+    {
+        struct mf_place_devices named;
+        struct mf_map map;
+
+        CHECK(mf_map_read("head=cuda:3,layers.*=cpu,*=cuda:3", &map) == MF_OK);
+        mf_map_devices(&map, &named);
+        CHECK(named.count == 2 && strcmp(named.device[0].name, "cuda:3") == 0 && named.device[1].is_cores);
+        CHECK(mf_map_place(&map, parts, &named, &gpt2, &p) == MF_OK && p.device[0] == 0 && p.device[1] == 1);
+        mf_device_map_free(&p);
+        mf_place_devices_free(&named);
+        mf_map_free(&map);
+    }
     for (size_t k = 0; k < sizeof refused / sizeof *refused; ++k) {
         const int rc = place(refused[k].map, parts, devices, &p);
 

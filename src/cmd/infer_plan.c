@@ -7,6 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/peaks.h"
+#include "src/gen/ranks.h"
 
 static size_t context_of(const struct mf_gen_work *w) { return w->context ? w->context : w->model->context; }
 
@@ -17,6 +18,8 @@ static int apply(void *context, const struct mf_plan_numbers *settings)
     wish->requests = mf_plan_get(settings, "requests");
     wish->context = mf_plan_get(settings, "context");
     wish->pages = mf_plan_get(settings, "pages");
+    wish->tensor = mf_gen_ways_of(settings, "tp");
+    wish->stages = mf_gen_ways_of(settings, "pp");
     return MF_OK;
 }
 
@@ -26,6 +29,16 @@ static void tell(const void *context, const struct mf_plan_numbers *derived, FIL
 
     (void)derived;
     fprintf(to, ", %zu request%s with a context of at most %zu", wish->requests, MF_S(wish->requests), wish->context);
+}
+
+static int find_ways(const struct mf_session *s, const struct mf_gen_work *work, size_t *tensor, size_t *stages)
+{
+    struct mf_gen_grid grid = {.comm = s->comm};
+
+    (void)mf_gen_choose_ways(work, (size_t)s->comm->size, (size_t)s->comm->local_size, &grid.tensor, &grid.stages);
+    *tensor = grid.tensor;
+    *stages = grid.stages;
+    return mf_gen_grid_check(work->model, &grid);
 }
 
 static struct mf_planned planned_of(struct mf_session *s, struct mf_gen_work *work, const char *plan,
@@ -74,8 +87,12 @@ int mf_infer_plan(struct mf_session *s, const struct mf_gen_work *work, const ch
     const struct mf_planned p = planned_of(s, &mine, plan, wish);
     int rc;
 
-    *wish = (struct mf_engine_wish){
-        .requests = work->requests, .context = context_of(work), .pages = work->pages, .logits = work->logits};
+    *wish = (struct mf_engine_wish){.requests = work->requests,
+                                    .context = context_of(work),
+                                    .pages = work->pages,
+                                    .logits = work->logits,
+                                    .comm = s->comm};
+    MF_TRY(mf_agree(s->comm, find_ways(s, work, &wish->tensor, &wish->stages)));
     rc = mf_planned_make(&p, made);
     return rc == MF_MEMORY && work->context ? say_longest(s, work) : rc;
 }
@@ -84,15 +101,20 @@ int mf_infer_plan(struct mf_session *s, const struct mf_gen_work *work, const ch
 
 int mf_infer_book(const struct mf_session *s, const struct mf_gen_work *work)
 {
-    const struct mf_plan_rank rank = {.ranks = 1,
-                                      .local_size = 1,
+    const struct mf_plan_rank rank = {.ranks = (size_t)s->comm->size,
+                                      .rank = (size_t)s->comm->rank,
+                                      .local_size = (size_t)s->comm->local_size,
                                       .threads = (size_t)s->queue->threads,
                                       .simd = "",
                                       .apart = mf_apart(s->queue),
                                       .capability = s->gpu.capability};
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
     struct mf_plan_numbers settings = {.count = 0};
+    size_t tensor, stages;
 
+    MF_TRY(find_ways(s, work, &tensor, &stages));
+    mf_plan_set(&settings, "tp", tensor);
+    mf_plan_set(&settings, "pp", stages);
     mf_plan_set(&settings, "requests", work->requests);
     mf_plan_set(&settings, "context", context_of(work));
     mf_plan_set(&settings, "pages", work->pages ? work->pages : work->requests * mf_pages_of(context_of(work)));

@@ -12,7 +12,7 @@
 
 static size_t ranks_of(const struct mf_gen_grid *g) { return g->comm ? (size_t)g->comm->size : 1; }
 
-static int check(const struct mf_language *model, const struct mf_gen_grid *g)
+int mf_gen_grid_check(const struct mf_language *model, const struct mf_gen_grid *g)
 {
     if (g->tensor * g->stages != ranks_of(g))
         return mf_fail(MF_USAGE, "--tp %zu times --pp %zu is %zu, and %zu rank%s run; try: mpirun -n %zu", g->tensor,
@@ -68,7 +68,7 @@ int mf_gen_cut_find(const struct mf_language *model, const struct mf_gen_size *s
     const size_t rank = grid->comm ? (size_t)grid->comm->rank : 0;
 
     *cut = (struct mf_gen_cut){.parts = {0}};
-    MF_TRY(check(model, grid));
+    MF_TRY(mf_gen_grid_check(model, grid));
     cut->ways = (struct mf_gen_ways){.tensor = {MF_GROUP_TENSOR, grid->tensor, rank % grid->tensor},
                                      .stages = grid->stages,
                                      .stage = rank / grid->tensor,

@@ -15,6 +15,9 @@ struct mf_gen_grid {
     size_t tensor, stages;      /* their product is the number of ranks */
 };
 
+/** Refuses with MF_USAGE numbers that do not fit the ranks or the model. Local. */
+int mf_gen_grid_check(const struct mf_language *model, const struct mf_gen_grid *grid);
+
 /** Which rank has what. */
 struct mf_gen_cut {
     struct mf_gen_ways ways;
@@ -23,7 +26,7 @@ struct mf_gen_cut {
 };
 
 /** Cuts a model for the ranks of @p grid. Each stage gets parts that follow each other, and the largest need of a stage
- * is the least possible. Refuses with MF_USAGE numbers that do not fit the ranks or the model, and as
+ * is the least possible. Refuses as mf_gen_grid_check() and
  * mf_gen_lists_make(). mf_gen_cut_free() in any case. Local. */
 int mf_gen_cut_find(const struct mf_language *model, const struct mf_gen_size *size, const struct mf_gen_grid *grid,
                     struct mf_queue *queue, struct mf_gen_cut *cut);

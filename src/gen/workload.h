@@ -20,6 +20,8 @@ struct mf_gen_work {
     int logits;          /* as in struct mf_gen_size */
     size_t beside;       /* bytes of the caller's arrays in host memory */
     size_t prompt, made; /* tokens of a prompt and new ones of each request, whose seconds are told */
+    size_t tensor;       /* ranks that share every layer; 0: any number */
+    size_t stages;       /* of a pipeline; 0: any number */
     int deterministic;
 };
 
@@ -37,5 +39,40 @@ int mf_gen_step_bytes(const struct mf_gen_work *work, size_t threads, double *by
 /** Prints all lists of a rank: "list step: ..." and a line for each node. Refuses as mf_gen_lists_make(). Local. */
 int mf_gen_print_lists(const struct mf_gen_work *work, const struct mf_plan_rank *rank,
                        const struct mf_plan_numbers *settings, FILE *to);
+
+/** Ways of so many ranks, of which at most @p per_node are on a node: 1. Ranks of a node share layers where the model
+ * allows it. 0: the numbers do not fit (mf_gen_grid_check() says why). Local. */
+int mf_gen_choose_ways(const struct mf_gen_work *work, size_t ranks, size_t per_node, size_t *tensor, size_t *stages);
+
+/* -- parts of the workload -- */
+
+/* Facts of a rank: bytes, operations and exchanged bytes of a step and of the largest chunk of a prompt. Attention is
+ * not among them. Its work follows from the positions that are seen: of queries and of bytes that are kept for each. */
+enum {
+    MF_GEN_STEP_BYTES,
+    MF_GEN_STEP_OPERATIONS,
+    MF_GEN_STEP_EXCHANGED,
+    MF_GEN_CHUNK_BYTES,
+    MF_GEN_CHUNK_OPERATIONS,
+    MF_GEN_CHUNK_EXCHANGED,
+    MF_GEN_QUERIES,
+    MF_GEN_KEPT_BYTES,
+    MF_GEN_EXCHANGES,
+    MF_GEN_NODES
+};
+
+/** Ranks of a kind, "tp" or "pp", of settings. */
+static inline size_t mf_gen_ways_of(const struct mf_plan_numbers *settings, const char *kind)
+{
+    const size_t *n = mf_plan_find(settings, kind);
+
+    return n ? *n : 1;
+}
+
+/** Positions that a request sees in the middle of its new tokens. */
+double mf_gen_seen(const struct mf_gen_work *work, size_t context);
+
+int mf_gen_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
+                 struct mf_plan_bytes bytes[MF_PLAN_MEMORIES]);
 
 #endif

@@ -53,7 +53,7 @@ for ranks; do
     ends 0 $ranks bench io $([ $ranks = 1 ] || echo allreduce) --extent 8 --max_bytes 8 --seconds 0.01 --precision 50 --output net.json --verbose
     ends 0 $ranks plan match image.npy --limit_to 5 --size 12 12 12 --ranks "$ranks" --explain --verbose
     ends 0 $ranks plan reconstruct image_characterization.h5 --limit_to 5 --size 12 12 12
-    ends 0 $ranks plan infer "$fixtures/language/gpt2" --explain --show-list --verbose
+    ends 0 $ranks plan infer "$fixtures/language/gpt2" --ranks 2 --tp 2 --explain --show-list --verbose
     ends 0 $ranks plan train classify --size 16 16 --arch mlp --ranks "$ranks" --explain --verbose
     ends 0 $ranks smooth volume.h5 --output smooth.h5 --verbose
     ends 0 $ranks interpolate image_characterization.h5 merged.h5 --n_steps 3 --output between.h5

@@ -11,6 +11,7 @@
 #include "kernels/tuning.h"
 #include "src/base/text.h"
 #include "src/gen/engine.h"
+#include "src/gen/ranks.h"
 #include "src/model/decoder_files.h"
 #include "tests/device.h"
 
@@ -46,6 +47,8 @@ static int bytes_of(const struct mf_gen_work *w, const struct mf_plan_rank *rank
     mf_plan_set(&settings, "requests", w->requests);
     mf_plan_set(&settings, "context", context);
     mf_plan_set(&settings, "pages", w->pages ? w->pages : w->requests * mf_pages_of(context));
+    mf_plan_set(&settings, "tp", w->tensor ? w->tensor : 1);
+    mf_plan_set(&settings, "pp", w->stages ? w->stages : 1);
     return mf_gen_workload.bytes(w, rank, &settings, bytes);
 }
 
@@ -64,42 +67,65 @@ static int is_taken(const struct mf_plan_rank *rank, size_t taken, size_t planne
 }
 
 /* On a GPU, or what stands for it, nothing runs: that is slow. */
-static void check_bytes(const char *path, const struct mf_language *model, const char *device)
+static void check_size(const struct mf_comm *comm, const char *path, const struct mf_gen_work *work,
+                       const struct mf_backend *backend)
+{
+    const struct mf_engine_wish wish = {.requests = work->requests,
+                                        .context = work->context,
+                                        .logits = work->logits,
+                                        .pages = work->pages,
+                                        .comm = comm,
+                                        .tensor = work->tensor,
+                                        .stages = work->stages};
+    struct device d = device_open_on(backend, 1, 0, 0);
+    const struct mf_plan_rank rank = {.ranks = (size_t)comm->size,
+                                      .rank = (size_t)comm->rank,
+                                      .local_size = (size_t)comm->local_size,
+                                      .threads = 1,
+                                      .simd = "",
+                                      .apart = d.host != d.arena,
+                                      .capability = capability_of(backend)};
+    const size_t before = mf_arena_live(d.arena), before_host = mf_arena_live(d.host);
+    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+    struct mf_engine *engine;
+
+    CHECK_SAYS(mf_engine_open(path, &wish, d.q, &engine) == MF_OK, "%s", mf_err_text());
+    if (engine && !rank.capability) run(engine, wish.requests, work->context < 17 ? 3 : 9, 7);
+    CHECK(bytes_of(work, &rank, work->context, bytes) == MF_OK);
+    CHECK_SAYS(is_taken(&rank, mf_arena_peak(d.arena) - before, bytes[MF_PLAN_STATE].total),
+               "%s on %s, rank %d of %zu x %zu: %zu bytes, and not %zu", path, backend->name, comm->rank, work->tensor,
+               work->stages, mf_arena_peak(d.arena) - before, bytes[MF_PLAN_STATE].total);
+    if (rank.apart)
+        CHECK_SAYS(mf_arena_peak(d.host) - before_host == bytes[MF_PLAN_HOST].total, "%s: %zu bytes, and not %zu", path,
+                   mf_arena_peak(d.host) - before_host, bytes[MF_PLAN_HOST].total);
+    mf_engine_close(engine);
+    device_close(&d);
+}
+
+/* All ways of the ranks to share it. */
+static void check_bytes(const struct mf_comm *comm, const char *path, const struct mf_language *model,
+                        const char *device)
 {
     static const struct mf_gen_size sizes[] = {{1, 12, 0, 0}, {3, 40, 1, 5}, {5, 17, 0, 0}};
-    const struct mf_backend *backend;
+    const size_t ranks = (size_t)comm->size;
+    const struct mf_backend *backend = NULL;
 
-    if (mf_backend_find(&backend, device) != MF_OK) {
+    if (mf_backend_find(&backend, device) != MF_OK) mf_err_clear();
+    for (size_t tensor = backend ? 1 : ranks + 1; tensor <= ranks; ++tensor) {
+        const struct mf_gen_grid grid = {comm, tensor, ranks / tensor};
+
+        for (size_t k = 0; mf_gen_grid_check(model, &grid) == MF_OK && k < sizeof sizes / sizeof *sizes; ++k) {
+            const struct mf_gen_work work = {.model = model,
+                                             .requests = sizes[k].requests,
+                                             .context = sizes[k].context,
+                                             .logits = sizes[k].logits,
+                                             .pages = sizes[k].pages,
+                                             .tensor = tensor,
+                                             .stages = grid.stages};
+
+            check_size(comm, path, &work, backend);
+        }
         mf_err_clear();
-        return;
-    }
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; ++k) {
-        const struct mf_engine_wish wish = {.requests = sizes[k].requests,
-                                            .context = sizes[k].context,
-                                            .logits = sizes[k].logits,
-                                            .pages = sizes[k].pages};
-        const struct mf_gen_work work = {
-            .model = model, .requests = wish.requests, .logits = wish.logits, .pages = wish.pages};
-        struct device d = device_open_on(backend, 1, 0, 0);
-        const struct mf_plan_rank rank = {.ranks = 1,
-                                          .local_size = 1,
-                                          .threads = 1,
-                                          .simd = "",
-                                          .apart = d.host != d.arena,
-                                          .capability = capability_of(backend)};
-        const size_t before = mf_arena_live(d.arena), before_host = mf_arena_live(d.host);
-        struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
-        struct mf_engine *engine;
-
-        CHECK_SAYS(mf_engine_open(path, &wish, d.q, &engine) == MF_OK, "%s", mf_err_text());
-        if (engine && !rank.capability) run(engine, wish.requests, sizes[k].context < 17 ? 3 : 9, 7);
-        CHECK(bytes_of(&work, &rank, sizes[k].context, bytes) == MF_OK);
-        CHECK_SAYS(is_taken(&rank, mf_arena_peak(d.arena) - before, bytes[MF_PLAN_STATE].total),
-                   "%s on %s: %zu bytes, and not %zu", path, device, mf_arena_peak(d.arena) - before,
-                   bytes[MF_PLAN_STATE].total);
-        if (rank.apart) CHECK(mf_arena_peak(d.host) - before_host == bytes[MF_PLAN_HOST].total);
-        mf_engine_close(engine);
-        device_close(&d);
     }
 }
 
@@ -147,20 +173,32 @@ static void check_longest(const struct mf_language *model)
     mf_plan_free(&plan);
 }
 
+static void check_model(const struct mf_comm *comm, const char *path)
+{
+    static const char *const devices[] = {"cpu", "shadow", "cuda"};
+    struct mf_language model;
+    int has_weights;
+
+    CHECK_SAYS(mf_decoder_read(path, &model, &has_weights) == MF_OK && has_weights, "%s", mf_err_text());
+    for (int k = 0; k < 3; ++k) check_bytes(comm, path, &model, devices[k]);
+    if (comm->size == 1) check_longest(&model);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc > 1 && access(argv[1], F_OK) != 0) return 77;
+    struct mf_comm comm;
+
+    CHECK(mf_comm_open(&comm, &argc, &argv, "test") == MF_OK);
+    if (argc > 1 && access(argv[1], F_OK) != 0) {
+        mf_comm_close(&comm);
+        return 77;
+    }
     for (int k = 2; k < argc; ++k) {
         char *path = mf_format("%s/%s", argv[1], argv[k]);
-        struct mf_language model;
-        int has_weights;
 
-        CHECK_SAYS(mf_decoder_read(path, &model, &has_weights) == MF_OK && has_weights, "%s", mf_err_text());
-        check_bytes(path, &model, "cpu");
-        check_bytes(path, &model, "shadow");
-        check_bytes(path, &model, "cuda");
-        check_longest(&model);
+        check_model(&comm, path);
         free(path);
     }
+    mf_comm_close(&comm);
     return failures != 0;
 }

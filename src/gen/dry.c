@@ -24,7 +24,7 @@ int mf_gen_dry_open(struct mf_gen_dry *d, const struct mf_language *model, const
                     size_t tensor, size_t stages, const struct mf_plan_rank *r, int deterministic)
 {
     const struct mf_dry_kind kind = {r->simd, r->apart, r->capability};
-    const struct mf_gen_grid grid = {tensor * stages > 1 ? &d->comm : NULL, tensor, stages};
+    const struct mf_gen_grid grid = {tensor * stages > 1 ? &d->comm : NULL, tensor, stages, NULL};
     int rc;
 
     *d = (struct mf_gen_dry){.queue = NULL};

@@ -94,7 +94,8 @@ static int open_file(struct mf_engine *e, const char *folder, int random, struct
 static int open_all(struct mf_engine *e, const char *folder, const struct mf_engine_wish *wish,
                     struct mf_safetensors **file)
 {
-    const struct mf_gen_grid grid = {wish->comm, wish->tensor ? wish->tensor : 1, wish->stages ? wish->stages : 1};
+    const struct mf_gen_grid grid = {wish->comm, wish->tensor ? wish->tensor : 1, wish->stages ? wish->stages : 1,
+                                     wish->map};
     struct mf_walk_memory memory;
     struct mf_gen_size size;
 

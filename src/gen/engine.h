@@ -25,6 +25,7 @@ struct mf_engine_wish {
     int random;                 /* weights are random numbers: config.json is enough, and nothing else is read */
     const struct mf_comm *comm; /* ranks that run the model together; NULL: this one alone */
     size_t tensor, stages;      /* ranks that share every layer, and stages of a pipeline; 0: 1 */
+    const char *map;            /* the parts of each stage, as in struct mf_gen_grid */
 };
 
 /** How the next token is chosen. All zero: it is the most probable one. */

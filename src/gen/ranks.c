@@ -6,6 +6,8 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/place/devices.h"
+#include "src/place/map.h"
 #include "src/place/strategy.h"
 
 /* -- cutting -- */
@@ -19,7 +21,7 @@ int mf_gen_grid_check(const struct mf_language *model, const struct mf_gen_grid 
                        g->stages, g->tensor * g->stages, ranks_of(g), ranks_of(g) == 1 ? "" : "s",
                        g->tensor * g->stages);
     MF_TRY(mf_decoder_can_split(model, g->tensor));
-    if (g->stages > mf_min(model->layers, MF_STAGES))
+    if (g->stages > mf_min(g->map ? model->layers + 2 : model->layers, MF_STAGES))
         return mf_fail(MF_USAGE, "--pp %zu: the model has %zu layers, and a stage has at least one", g->stages,
                        model->layers);
     return MF_OK;
@@ -62,6 +64,55 @@ static int place(struct mf_gen_cut *cut)
     return rc;
 }
 
+int mf_gen_map_stages(const char *text, size_t *stages)
+{
+    struct mf_place_devices devices;
+    struct mf_map map = {.count = 0};
+    int rc = MF_OK;
+
+    *stages = 1;
+    if (text) rc = mf_map_read(text, &map);
+    if (text && rc == MF_OK) {
+        mf_map_devices(&map, &devices);
+        *stages = devices.count;
+        mf_place_devices_free(&devices);
+    }
+    mf_map_free(&map);
+    return rc;
+}
+
+/* Every stage has something to do. */
+static int check_stages(const struct mf_gen_cut *cut, const struct mf_place_devices *stages)
+{
+    if (stages->count != cut->ways.stages)
+        return mf_fail(MF_USAGE, "--map names %zu devices, and there are %zu stages; leave --pp out", stages->count,
+                       cut->ways.stages);
+    for (size_t d = 0; d < stages->count; ++d) {
+        size_t k = 0;
+
+        while (k < cut->placement.parts && cut->placement.device[k] != d) ++k;
+        if (k == cut->placement.parts)
+            return mf_fail(MF_USAGE, "--map gives no part to %s; leave it out", stages->device[d].name);
+    }
+    return MF_OK;
+}
+
+static int place_by_map(const struct mf_language *model, const char *text, struct mf_gen_cut *cut)
+{
+    struct mf_place_devices stages = {.count = 0};
+    struct mf_map map;
+    int rc = mf_map_read(text, &map);
+
+    if (rc == MF_OK) {
+        mf_map_devices(&map, &stages);
+        rc = mf_map_place(&map, &cut->parts, &stages, model, &cut->placement);
+    }
+    if (rc == MF_OK) rc = check_stages(cut, &stages);
+    mf_place_devices_free(&stages);
+    mf_map_free(&map);
+    return rc;
+}
+
 int mf_gen_cut_find(const struct mf_language *model, const struct mf_gen_size *size, const struct mf_gen_grid *grid,
                     struct mf_queue *queue, struct mf_gen_cut *cut)
 {
@@ -76,8 +127,7 @@ int mf_gen_cut_find(const struct mf_language *model, const struct mf_gen_size *s
                                      .placement = &cut->placement};
     if (grid->stages == 1) return MF_OK;
     MF_TRY(find_parts(model, size, queue, cut));
-    mf_device_map_new(&cut->placement, cut->parts.count);
-    return place(cut);
+    return grid->map ? place_by_map(model, grid->map, cut) : place(cut);
 }
 
 void mf_gen_cut_free(struct mf_gen_cut *cut)

@@ -13,10 +13,14 @@
 struct mf_gen_grid {
     const struct mf_comm *comm; /* NULL: of one rank */
     size_t tensor, stages;      /* their product is the number of ranks */
+    const char *map;            /* which stage has which part (mf_map_read()); devices are stages; NULL: free */
 };
 
 /** Refuses with MF_USAGE numbers that do not fit the ranks or the model. Local. */
 int mf_gen_grid_check(const struct mf_language *model, const struct mf_gen_grid *grid);
+
+/** How many devices a map names, or 1 without one. Refuses as mf_map_read(). Local. */
+int mf_gen_map_stages(const char *map, size_t *stages);
 
 /** Which rank has what. */
 struct mf_gen_cut {
@@ -25,9 +29,9 @@ struct mf_gen_cut {
     struct mf_device_map placement;
 };
 
-/** Cuts a model for the ranks of @p grid. Each stage gets parts that follow each other, and the largest need of a stage
- * is the least possible. Refuses as mf_gen_grid_check() and
- * mf_gen_lists_make(). mf_gen_cut_free() in any case. Local. */
+/** Cuts a model for the ranks of @p grid. Without a map each stage gets parts that follow each other. The largest need
+ * of a stage is then the least possible. Refuses as mf_gen_grid_check(), mf_gen_lists_make() and mf_map_place().
+ * mf_gen_cut_free() in any case. Local. */
 int mf_gen_cut_find(const struct mf_language *model, const struct mf_gen_size *size, const struct mf_gen_grid *grid,
                     struct mf_queue *queue, struct mf_gen_cut *cut);
 void mf_gen_cut_free(struct mf_gen_cut *cut);

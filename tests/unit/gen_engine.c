@@ -193,11 +193,12 @@ static void refuses(struct mf_engine *engine, const struct expected *e)
     mf_err_clear();
 }
 
-static void check_cut(const struct mf_comm *comm, const char *path, const struct expected *e, size_t tensor)
+static void check_cut(const struct mf_comm *comm, const char *path, const struct expected *e, size_t tensor,
+                      const char *map)
 {
     struct device d = device_open(1, 1, 0);
     const struct mf_engine_wish wish = {
-        .requests = 3, .logits = 1, .comm = comm, .tensor = tensor, .stages = (size_t)comm->size / tensor};
+        .requests = 3, .logits = 1, .comm = comm, .tensor = tensor, .stages = (size_t)comm->size / tensor, .map = map};
     struct mf_engine *engine;
 
     CHECK_SAYS(mf_engine_open(path, &wish, d.q, &engine) == MF_OK, "%s", mf_err_text());
@@ -211,7 +212,7 @@ static void check_cut(const struct mf_comm *comm, const char *path, const struct
     device_close(&d);
 }
 
-/* Ranks share the layers, are stages of a pipeline, or both. */
+/* Ranks share the layers, are stages of a pipeline, or both. A map may give stages any parts. */
 static void check_model(const struct mf_comm *comm, const char *folder, const char *name)
 {
     char *path = mf_format("%s/%s", folder, name);
@@ -224,10 +225,12 @@ static void check_model(const struct mf_comm *comm, const char *folder, const ch
     for (size_t tensor = 1; tensor <= ranks; ++tensor) {
         if (ranks % tensor || ranks / tensor > model.layers) continue;
         if (mf_decoder_can_split(&model, tensor) == MF_OK)
-            check_cut(comm, path, &e, tensor);
+            check_cut(comm, path, &e, tensor, NULL);
         else
             mf_err_clear();
     }
+    if (ranks == 2) check_cut(comm, path, &e, 1, "layers.1=cuda:1,layers.0.out=cuda:1,*=cuda:0");
+    if (ranks == 4) check_cut(comm, path, &e, 1, "layers.0=cuda:2,head=cuda:0,layers.1=cuda:1,embeddings=cuda:3");
     expected_free(&e);
     free(path);
 }

@@ -112,7 +112,7 @@ static void check_bytes(const struct mf_comm *comm, const char *path, const stru
 
     if (mf_backend_find(&backend, device) != MF_OK) mf_err_clear();
     for (size_t tensor = backend ? 1 : ranks + 1; tensor <= ranks; ++tensor) {
-        const struct mf_gen_grid grid = {comm, tensor, ranks / tensor};
+        const struct mf_gen_grid grid = {comm, tensor, ranks / tensor, NULL};
 
         for (size_t k = 0; mf_gen_grid_check(model, &grid) == MF_OK && k < sizeof sizes / sizeof *sizes; ++k) {
             const struct mf_gen_work work = {.model = model,

@@ -86,7 +86,7 @@ static int check_grid(const struct plan_infer *o, const struct mf_language *mode
     struct mf_comm comm;
 
     mf_comm_dry(&comm, 0, (int)(tensor * stages), (int)(tensor * stages));
-    return mf_gen_grid_check(model, &(struct mf_gen_grid){&comm, (size_t)tensor, (size_t)stages});
+    return mf_gen_grid_check(model, &(struct mf_gen_grid){&comm, (size_t)tensor, (size_t)stages, NULL});
 }
 
 static int run(struct mf_session *s, void *options)

@@ -149,7 +149,6 @@ static uint64_t share(const void *context, const struct mf_plan_numbers *setting
     const size_t tensor = mf_gen_ways_of(settings, "tp"), part = rank % tensor;
 
     (void)ranks;
-    if (work_of(context)->beside) return rank; /* of the first one */
     return rank / tensor * tensor + (work_of(context)->model->vocabulary % tensor ? part : 0);
 }
 

@@ -18,7 +18,7 @@ struct mf_gen_work {
     size_t pages;        /* with a context: those that requests want together; 0: each wants all of its context */
     int waits;           /* requests may wait for each other: pages for one of them are enough */
     int logits;          /* as in struct mf_gen_size */
-    size_t beside;       /* bytes of the caller's arrays in host memory */
+    size_t beside;       /* bytes of the caller's arrays in host memory, on every rank */
     size_t prompt, made; /* tokens of a prompt and new ones of each request, whose seconds are told */
     size_t tensor;       /* ranks that share every layer; 0: any number */
     size_t stages;       /* of a pipeline; 0: any number */
@@ -32,9 +32,10 @@ extern const struct mf_plan_workload mf_gen_workload;
  * unless they were @p given: MF_USAGE. Local. */
 int mf_gen_tokens(size_t context, int given, size_t *prompt, size_t *made);
 
-/** Bytes of weights, keys and values that a step of work->requests reads, in the middle of the new tokens. They are
- * those of a rank on the host. Refuses as mf_gen_lists_make(). Local. */
-int mf_gen_step_bytes(const struct mf_gen_work *work, size_t threads, double *bytes);
+/** Bytes of weights, keys and values that a step of work->requests reads. They are those of all ranks, on the host, in
+ * the middle of the new tokens. Each of @p stages reads its weights for every share of the requests. Refuses as
+ * mf_gen_lists_make(). Local. */
+int mf_gen_step_bytes(const struct mf_gen_work *work, size_t stages, size_t threads, double *bytes);
 
 /** Prints all lists of a rank: "list step: ..." and a line for each node. Refuses as mf_gen_lists_make(). Local. */
 int mf_gen_print_lists(const struct mf_gen_work *work, const struct mf_plan_rank *rank,

@@ -163,7 +163,7 @@ int mf_gen_bytes(const void *work, const struct mf_plan_rank *r, const struct mf
         add(state, "exchange", mf_gen_dry_exchange(&d, 0));
         add(host, "exchange in host memory", mf_gen_dry_exchange(&d, 1));
         add(host, "logits", mf_gen_lists_host(w->model, &d.lists));
-        add(host, "beside the engine", r->rank == 0 ? w->beside : 0);
+        add(host, "beside the engine", w->beside);
         add(host, "in use before", r->in_use);
         find_facts(w->model, &d, state->fact);
     }
@@ -171,7 +171,7 @@ int mf_gen_bytes(const void *work, const struct mf_plan_rank *r, const struct mf
     return rc;
 }
 
-int mf_gen_step_bytes(const struct mf_gen_work *w, size_t threads, double *bytes)
+int mf_gen_step_bytes(const struct mf_gen_work *w, size_t stages, size_t threads, double *bytes)
 {
     const struct mf_plan_rank rank = {.ranks = 1, .local_size = 1, .threads = threads, .simd = ""};
     struct mf_plan_numbers settings = {.count = 0};
@@ -185,7 +185,7 @@ int mf_gen_step_bytes(const struct mf_gen_work *w, size_t threads, double *bytes
     rc = open_dry(&d, w, &rank, &settings);
     if (rc == MF_OK) {
         find_facts(w->model, &d, fact);
-        *bytes = traffic(w->model, step_of(&d), 1) +
+        *bytes = (double)mf_min(stages, w->requests) * traffic(w->model, step_of(&d), 1) +
                  (double)w->requests * mf_gen_seen(w, w->context) * fact[MF_GEN_KEPT_BYTES];
     }
     mf_gen_dry_close(&d);

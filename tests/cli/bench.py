@@ -145,6 +145,14 @@ def language_model():
         caches = row["requests"] * 2 * 2 * 24.5 * 32 * 4
         check(step - caches == 4 * (one["parameters"] - 64 * 32), f"{row}: {step - caches}")
     os.remove("tokens.json")
+    for words in (("--tp", 2), ("--pp", 2)):  # two ranks: a stage reads its weights for every share of the requests
+        said = runs.measure(program, "bench", "infer", "shape", "--requests", "1,2", "--prompt-tokens", 20, "--new-tokens", 9, *words, ranks=2, mpiexec=mpiexec)
+        two = said["measured"][0] if said else {"rows": []}
+        check(len(two["rows"]) == 2 and two["peak_bytes"]["predicted"] == two["peak_bytes"]["arena"], f"{words}: {two}")
+        for row in two["rows"]:
+            times, caches = row["requests"] if words[0] == "--pp" else 1, 2 * 2 * 24.5 * 32 * 4
+            check(row["bytes_per_token"] == caches + times * 4 * (one["parameters"] - 64 * 32) / row["requests"], f"{words}: {row}")
+            check(row["step_seconds"] > 0 and row["read_rate"] > 0, f"{words}: {row}")
     shutil.rmtree("shape")
 
 

@@ -18,7 +18,7 @@
 struct bench_infer {
     struct mf_common common;
     struct mf_longs requests;
-    long prompt, made, turns;
+    long prompt, made, turns, tensor, stages;
 };
 
 #define ROW(word, field, kind, standard, help) MF_OPT(bench_infer, word, field, kind, standard, help)
@@ -27,20 +27,23 @@ static const struct mf_opt rows[] = {
     ROW("requests", requests, MF_LONGS, "1,8", "so many texts at the same time, one number after the other"),
     ROW("prompt-tokens", prompt, MF_LONG, "512", "tokens of a prompt"),
     ROW("new-tokens", made, MF_LONG, "128", "new tokens of each request"),
-    ROW("turns", turns, MF_LONG, "1", "measure all numbers of requests so often, in turn"), MF_OPT_END};
+    ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
+    ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
+    ROW("turns", turns, MF_LONG, "1", "measure all numbers of requests so often, in turn"),
+    MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
 enum { NUMBERS = 16 /* of requests */, TURNS = 99, WINDOWS = 8 /* in which the read rate is measured, of a turn */ };
 static const double WINDOW = 0.02; /* seconds */
 
-/* One number of requests: seconds of its prompts, first tokens, and steps; and what it was measured beside. */
+/* One number of requests: seconds of its prompts, of first tokens, and between tokens; and rates of memory. */
 struct point {
     size_t requests;
     struct samples {
         size_t count;
         double *at;
     } prompt, first, step, rate; /* rate: [bytes/s] */
-    double bytes;                /* that a step reads */
+    double bytes;                /* that a step of all requests reads */
 };
 
 struct job {
@@ -57,6 +60,7 @@ struct job {
     size_t floats;
     struct point point[NUMBERS];
     size_t points;
+    size_t tensor, stages; /* that share it */
 };
 
 static void put(struct samples *s, double value)
@@ -70,52 +74,63 @@ static void put(struct samples *s, double value)
 /* A turn hears of its requests. */
 struct turn {
     struct point *to;
-    double began;     /* of the turn, */
-    double last;      /* of the last prompt */
-    size_t told, old; /* in one step: new tokens, and those behind the first of a request */
+    double paused;      /* seconds that were not the engine's */
+    double began, last; /* of the turn; the end of the last prompt */
+    size_t tokens;      /* behind the first ones */
 };
 
 struct heard {
     struct turn *turn;
     size_t made;
+    double last; /* when the last token came */
 };
 
 static int told(void *context, uint32_t token, double log_probability)
 {
     struct heard *h = context;
     struct turn *t = h->turn;
-    const double now = mf_now();
+    const double now = mf_now() - t->paused;
 
     (void)token, (void)log_probability;
-    ++t->told;
-    t->old += h->made > 0;
-    if (h->made++ > 0) return 1;
-    put(&t->to->first, now - t->began);
-    put(&t->to->prompt, now - t->last);
-    t->last = now;
+    if (h->made == 0) {
+        put(&t->to->first, now - t->began);
+        put(&t->to->prompt, now - t->last);
+        t->last = now;
+    }
+    if (h->made > 1) put(&t->to->step, now - h->last); /* the second one waits for the prompts of others */
+    t->tokens += h->made > 0;
+    h->last = now;
+    ++h->made;
     return 1;
 }
 
-static void read_memory(const struct job *job, struct samples *to)
+/* All ranks read at the same time. Collective. */
+static void read_memory(const struct job *job, struct turn *t)
 {
-    if (job->memory) put(to, mf_ceiling_read(job->session->queue->threads, WINDOW, job->floats, job->memory));
+    const struct mf_session *s = job->session;
+    const double began = mf_now();
+    double rate;
+
+    if (!job->memory) return;
+    mf_comm_barrier(s->comm);
+    rate = mf_ceiling_read(s->queue->threads, WINDOW, job->floats, job->memory);
+    mf_comm_sum(s->comm, 1, &rate);
+    put(&t->to->rate, rate);
+    t->paused += mf_now() - began;
 }
 
 /* The read rate is measured between steps, so that other load meets both. */
 static int step_all(struct job *job, struct turn *t)
 {
-    const size_t every = mf_max(job->work.made / WINDOWS, 1);
+    const size_t every = mf_max(job->work.made * t->to->requests / WINDOWS, 1);
     int left;
 
     do {
-        const double began = mf_now();
+        const size_t before = t->tokens / every;
 
-        t->told = t->old = 0;
         left = mf_engine_step(job->engine);
         if (left < 0) return -left;
-        if (t->old == 0) continue;
-        put(&t->to->step, mf_now() - began);
-        if (t->to->step.count % every == 0) read_memory(job, &t->to->rate);
+        if (t->tokens / every > before) read_memory(job, t);
     } while (left > 0);
     return MF_OK;
 }
@@ -126,8 +141,8 @@ static int run_turn(struct job *job, struct point *to, size_t prompt, size_t mos
     struct turn t = {.to = to};
     int rc = MF_OK;
 
-    read_memory(job, &to->rate);
-    t.began = t.last = mf_now();
+    read_memory(job, &t);
+    t.began = t.last = mf_now() - t.paused;
     for (size_t k = 0; rc == MF_OK && k < to->requests; ++k) {
         const struct mf_request r = {
             .token = job->prompt, .tokens = prompt, .most = most, .told = told, .context = &heard[k]};
@@ -155,7 +170,7 @@ static void forget(struct point *p)
 static int measure(struct job *job)
 {
     for (size_t k = 0; k < job->points; ++k) {
-        MF_TRY(run_turn(job, &job->point[k], mf_min(job->work.prompt, 16), mf_min(job->work.made, 3)));
+        MF_TRY(run_turn(job, &job->point[k], mf_min(job->work.prompt, 16), mf_min(job->work.made, 4)));
         forget(&job->point[k]);
     }
     for (long turn = 0; turn < job->o->turns; ++turn)
@@ -223,9 +238,12 @@ static struct mf_json *row_json(const struct point *p, const struct result *r)
 
 static void show_head(const struct job *job)
 {
-    printf("# %s, %s weights, %.4g million parameters; %d thread%s; prompts of %zu tokens, %zu new ones\n",
+    const int ranks = job->session->comm->size;
+
+    printf("# %s, %s weights, %.4g million parameters; %d rank%s of %d thread%s; prompts of %zu tokens, %zu new ones\n",
            job->work.name, job->has_weights ? "its" : "random", 1e-6 * (double)mf_language_parameters(&job->model),
-           job->session->queue->threads, MF_S(job->session->queue->threads), job->work.prompt, job->work.made);
+           ranks, MF_S(ranks), job->session->queue->threads, MF_S(job->session->queue->threads), job->work.prompt,
+           job->work.made);
     printf("# %8s %12s %10s %12s %10s %10s %10s %10s %9s\n", "requests", "prompt", "tokens", "first token", "step",
            "95 %", "a token", "read rate", "share");
     printf("# %8s %12s %10s %12s %10s %10s %10s %10s %9s\n", "", "(tokens/s)", "(1/s)", "(s)", "(ms)", "(ms)", "(MB)",
@@ -245,7 +263,7 @@ static void show_row(const struct point *p, const struct result *r)
 static int tell(struct job *job)
 {
     struct mf_json *json = mf_json_object(), *list = mf_json_array(), *one = mf_json_object(), *all = mf_json_array();
-    const int shows = !job->session->common->json;
+    const int shows = job->session->comm->rank == 0 && !job->session->common->json;
     int rc = mf_bench_place(job->session, json);
 
     if (shows) show_head(job);
@@ -258,7 +276,8 @@ static int tell(struct job *job)
     MF_JSON(one, "what", "infer", "model", job->work.name, "family", mf_language_name(job->model.family), "parameters",
             mf_language_parameters(&job->model));
     mf_json_bool(one, "random_weights", !job->has_weights);
-    MF_JSON(one, "prompt_tokens", job->work.prompt, "new_tokens", job->work.made, "rows", all);
+    MF_JSON(one, "tp", job->tensor, "pp", job->stages, "prompt_tokens", job->work.prompt, "new_tokens", job->work.made,
+            "rows", all);
     if (rc == MF_OK) rc = mf_peaks_put(job->session, one);
     mf_json_put(list, NULL, one);
     mf_json_put(json, "measured", list);
@@ -281,18 +300,20 @@ static int check_requests(const struct mf_longs *n)
 static int check(const struct mf_session *s, void *options)
 {
     const struct bench_infer *o = options;
+    static const char *const ways[] = {"tp", "pp"};
 
     if (s->common->dry_run) return mf_fail(MF_USAGE, "bench has no --dry-run: it only measures");
     if (mf_options_positional(s->options, NULL) == 0)
         return mf_fail(MF_USAGE, "no model; try: mesoforge bench infer FOLDER");
     MF_TRY(check_requests(&o->requests));
-    if (o->prompt < 1 || o->made < 2)
-        return mf_fail(MF_USAGE, "--prompt-tokens must be at least 1 and --new-tokens at least 2, not %ld and %ld",
+    if (o->prompt < 1 || o->made < 3)
+        return mf_fail(MF_USAGE, "--prompt-tokens must be at least 1 and --new-tokens at least 3, not %ld and %ld",
                        o->prompt, o->made);
+    for (int k = 0; k < 2; ++k)
+        if (mf_options_given(s->options, ways[k]) && (k ? o->stages : o->tensor) < 1)
+            return mf_fail(MF_USAGE, "--%s must be at least 1, not %ld", ways[k], k ? o->stages : o->tensor);
     if (o->turns < 1 || o->turns > TURNS)
         return mf_fail(MF_USAGE, "--turns is %ld, it must be from 1 to %d", o->turns, TURNS);
-    if (s->comm->size > 1)
-        return mf_fail(MF_USAGE, "one rank continues texts, and %d run; leave out the launcher", s->comm->size);
     return MF_OK;
 }
 
@@ -313,6 +334,8 @@ static int find_work(struct job *job)
                               .name = mf_name_base(job->folder),
                               .prompt = (size_t)o->prompt,
                               .made = (size_t)o->made,
+                              .tensor = (size_t)o->tensor,
+                              .stages = (size_t)o->stages,
                               .deterministic = o->common.deterministic};
     MF_TRY(mf_gen_tokens(job->model.context,
                          mf_options_given(given, "prompt-tokens") || mf_options_given(given, "new-tokens"), &w->prompt,
@@ -321,10 +344,9 @@ static int find_work(struct job *job)
     if (!mf_apart(job->session->queue)) w->beside = read_bytes(job->session);
     job->points = o->requests.count;
     for (size_t k = 0; k < job->points; ++k) {
-        job->point[k].requests = w->requests = (size_t)o->requests.at[k];
-        MF_TRY(mf_gen_step_bytes(w, (size_t)job->session->queue->threads, &job->point[k].bytes));
+        job->point[k].requests = (size_t)o->requests.at[k];
+        w->requests = mf_max(w->requests, job->point[k].requests);
     }
-    for (size_t k = 0; k < job->points; ++k) w->requests = mf_max(w->requests, job->point[k].requests);
     if (!job->has_weights)
         mf_info("'%s' has no weights: random numbers take their place, which changes no time", job->folder);
     return MF_OK;
@@ -347,16 +369,31 @@ static int take_arrays(struct job *job)
     return MF_OK;
 }
 
+/* That steps read on all ranks together. */
+static int find_bytes(struct job *job, size_t stages)
+{
+    struct mf_gen_work w = job->work;
+
+    for (size_t k = 0; k < job->points; ++k) {
+        w.requests = job->point[k].requests;
+        MF_TRY(mf_gen_step_bytes(&w, stages, (size_t)job->session->queue->threads, &job->point[k].bytes));
+    }
+    return MF_OK;
+}
+
 static int work(struct job *job)
 {
     struct mf_engine_wish wish;
 
     MF_TRY(mf_session_may_write(job->session, job->session->common->output, ".json"));
-    MF_TRY(find_work(job));
+    MF_TRY(mf_agree(job->session->comm, find_work(job)));
     MF_TRY(mf_infer_plan(job->session, &job->work, "auto", &wish, &job->plan));
     wish.random = !job->has_weights;
+    job->tensor = wish.tensor;
+    job->stages = wish.stages;
     MF_TRY(mf_engine_open(job->folder, &wish, job->session->queue, &job->engine));
-    MF_TRY(take_arrays(job));
+    MF_TRY(mf_agree(job->session->comm, take_arrays(job)));
+    MF_TRY(mf_agree(job->session->comm, find_bytes(job, wish.stages)));
     MF_TRY(measure(job));
     return tell(job);
 }
@@ -383,10 +420,11 @@ const struct mf_cmd mf_cmd_bench_infer = {
     .summary = "measure how fast a language model continues texts",
     .synopsis = "FOLDER [--requests 1,8] [--prompt-tokens 512] [--new-tokens 128] [--json] [--output FILE.json]",
     .text =
-        "Runs the language model in FOLDER, and measures tokens per second of prompts and of new tokens. With each "
+        "Runs the language model in FOLDER, also on several ranks (--tp, --pp), and measures tokens per second of "
+        "prompts and of new tokens. With each "
         "number of --requests, so many texts are continued at the same time. First token: from the begin to the first "
-        "new token, median of the requests, whose prompts wait for each other. Step: a new token of every request, "
-        "median, and the time that 95 % of them do not exceed. A token reads so many bytes of weights, keys and "
+        "new token, median of the requests, whose prompts wait for each other. Step: time between two tokens of a "
+        "request, median, and what 95 % of them do not exceed. A token reads so many bytes of weights, keys and "
         "values. On cores these bytes are compared with the rate at which memory is read, which is measured between "
         "the steps.\n"
         "\n"
@@ -394,6 +432,7 @@ const struct mf_cmd mf_cmd_bench_infer = {
         "draws files of --output.\n"
         "\n"
         "  mesoforge bench infer gpt2 --threads 1\n"
+        "  mpirun -n 2 mesoforge bench infer llama --tp 2\n"
         "  mesoforge bench infer llama --requests 1,2,4,8,16 --output here.json\n",
     .tables = tables,
     .size = sizeof(struct bench_infer),

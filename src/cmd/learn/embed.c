@@ -173,30 +173,39 @@ static int write_vectors(const struct job *job)
     return path ? mf_reals_write(job->session->comm, path, 2, shape, MF_AXES_UNSAID, job->vector) : MF_OK;
 }
 
+static int print_count(const struct job *job, const struct mf_peaks *peaks)
+{
+    struct mf_json *json;
+    int rc;
+
+    if (!job->session->common->json) {
+        printf("# %s, %zu text%s: arrays take %.0f bytes; nothing is computed\n", job->folder, job->texts,
+               MF_S(job->texts), peaks->arena[0]);
+        return MF_OK;
+    }
+    json = mf_json_object();
+    mf_json_bool(json, "dry_run", 1);
+    MF_JSON(json, "model", job->folder, "texts", job->texts);
+    mf_peaks_json(peaks, json);
+    rc = mf_json_write(json, stdout);
+    mf_json_free(json);
+    return rc;
+}
+
 /* Counts the bytes of a run, and prints them. */
 static int count(const struct job *job)
 {
     const struct mf_session *s = job->session;
     const size_t vectors = job->texts * mf_embedder_says(job->embedder)->width * sizeof(double);
     struct mf_peaks peaks;
+    int rc;
 
     MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)mf_embedder_bytes(job->embedder), "a language model"));
     MF_TRY(mf_arena_book_once(s->arena, (ptrdiff_t)vectors, "vectors"));
     MF_TRY(mf_peaks_of(s, &peaks));
-    if (s->common->json) {
-        struct mf_json *json = mf_json_object();
-
-        mf_json_bool(json, "dry_run", 1);
-        MF_JSON(json, "model", job->folder, "texts", job->texts);
-        mf_peaks_json(&peaks, json);
-        (void)mf_json_write(json, stdout);
-        mf_json_free(json);
-    } else {
-        printf("# %s, %zu text%s: arrays take %.0f bytes; nothing is computed\n", job->folder, job->texts,
-               MF_S(job->texts), peaks.arena[0]);
-    }
+    rc = print_count(job, &peaks);
     mf_peaks_free(&peaks);
-    return MF_OK;
+    return rc;
 }
 
 /* -- the verb -- */

@@ -12,7 +12,7 @@
 #include "src/net/pass.h"
 #include "src/net/walk.h"
 
-enum { ROWS = 512 /* of a list, where texts are shorter */, STEP = 16 /* lengths are multiples of it */ };
+enum { ROWS = 512 /* of a list, where texts are shorter */, STEP = 8 /* lengths are multiples of it */ };
 
 /* Texts that go through together: [first, first + count) of the order. */
 struct batch {

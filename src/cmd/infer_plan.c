@@ -33,7 +33,7 @@ static void tell(const void *context, const struct mf_plan_numbers *derived, FIL
 
 static int find_ways(const struct mf_session *s, const struct mf_gen_work *work, size_t *tensor, size_t *stages)
 {
-    struct mf_gen_grid grid = {.comm = s->comm};
+    struct mf_gen_grid grid = {.comm = s->comm, .map = work->map};
 
     (void)mf_gen_choose_ways(work, (size_t)s->comm->size, (size_t)s->comm->local_size, &grid.tensor, &grid.stages);
     *tensor = grid.tensor;
@@ -91,7 +91,8 @@ int mf_infer_plan(struct mf_session *s, const struct mf_gen_work *work, const ch
                                     .context = context_of(work),
                                     .pages = work->pages,
                                     .logits = work->logits,
-                                    .comm = s->comm};
+                                    .comm = s->comm,
+                                    .map = work->map};
     MF_TRY(mf_agree(s->comm, find_ways(s, work, &wish->tensor, &wish->stages)));
     rc = mf_planned_make(&p, made);
     return rc == MF_MEMORY && work->context ? say_longest(s, work) : rc;

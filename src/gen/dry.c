@@ -21,10 +21,10 @@ static int open(struct mf_gen_dry *d, const struct mf_language *model, const str
 }
 
 int mf_gen_dry_open(struct mf_gen_dry *d, const struct mf_language *model, const struct mf_gen_size *size,
-                    size_t tensor, size_t stages, const struct mf_plan_rank *r, int deterministic)
+                    size_t tensor, size_t stages, const char *map, const struct mf_plan_rank *r, int deterministic)
 {
     const struct mf_dry_kind kind = {r->simd, r->apart, r->capability};
-    const struct mf_gen_grid grid = {tensor * stages > 1 ? &d->comm : NULL, tensor, stages, NULL};
+    const struct mf_gen_grid grid = {tensor * stages > 1 ? &d->comm : NULL, tensor, stages, map};
     int rc;
 
     *d = (struct mf_gen_dry){.queue = NULL};

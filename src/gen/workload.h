@@ -22,6 +22,7 @@ struct mf_gen_work {
     size_t prompt, made; /* tokens of a prompt and new ones of each request, whose seconds are told */
     size_t tensor;       /* ranks that share every layer; 0: any number */
     size_t stages;       /* of a pipeline; 0: any number */
+    const char *map;     /* which stage has which part (ranks.h); NULL: free */
     int deterministic;
 };
 

@@ -15,7 +15,8 @@ static int open_dry(struct mf_gen_dry *d, const struct mf_gen_work *w, const str
     const struct mf_gen_size size = {mf_plan_get(s, "requests"), mf_plan_get(s, "context"), w->logits,
                                      mf_plan_get(s, "pages")};
 
-    return mf_gen_dry_open(d, w->model, &size, mf_gen_ways_of(s, "tp"), mf_gen_ways_of(s, "pp"), r, w->deterministic);
+    return mf_gen_dry_open(d, w->model, &size, mf_gen_ways_of(s, "tp"), mf_gen_ways_of(s, "pp"), w->map, r,
+                           w->deterministic);
 }
 
 int mf_gen_print_lists(const struct mf_gen_work *w, const struct mf_plan_rank *rank,

@@ -345,14 +345,18 @@ static void inputs(struct decoder *d)
                                          (struct mf_shape){.type = MF_F32, .n = 1, .d = {d->m->head_width / 2}});
 }
 
+int mf_decoder_splits(const struct mf_language *m, size_t ranks)
+{
+    return ranks == 1 || (!m->experts && m->heads % ranks == 0 && m->key_heads % ranks == 0 && m->inner % ranks == 0);
+}
+
 int mf_decoder_can_split(const struct mf_language *m, size_t ranks)
 {
     size_t most = m->key_heads;
 
-    if (ranks == 1) return MF_OK;
+    if (mf_decoder_splits(m, ranks)) return MF_OK;
     if (m->experts) return mf_fail(MF_USAGE, "ranks do not share layers of experts; try: --pp %zu instead", ranks);
-    while (m->heads % most || m->key_heads % most || m->inner % most) --most;
-    if (m->heads % ranks == 0 && m->key_heads % ranks == 0 && m->inner % ranks == 0) return MF_OK;
+    while (!mf_decoder_splits(m, most)) --most;
     return mf_fail(MF_USAGE,
                    "%zu ranks cannot share layers of %zu heads, %zu heads of keys and %zu inner columns; numbers that "
                    "divide all three can, and the largest is %zu",

@@ -48,7 +48,10 @@ int mf_decoder_build(const struct mf_language *model, const struct mf_decoder_ro
                      const struct mf_partners *split, struct mf_net *net, const char *name, size_t rows, size_t answers,
                      int steady, struct mf_decoder_list *list);
 
-/** Can so many ranks share every layer? Refuses with MF_USAGE, naming numbers of ranks that can. */
+/** Can so many ranks share every layer? */
+int mf_decoder_splits(const struct mf_language *model, size_t ranks);
+
+/** Refuses with MF_USAGE where they cannot, naming numbers of ranks that can. */
 int mf_decoder_can_split(const struct mf_language *model, size_t ranks);
 
 #endif

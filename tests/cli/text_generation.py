@@ -59,12 +59,26 @@ with tempfile.TemporaryDirectory() as folder:
         first, later = text[3:5], text[6:9]
         check(answer(folder, *drawn, "--stop", later, first)["text"] == text[:min(text.find(first), text.find(later))], "the first one counts")
 
+    def together(ranks, *words, **more):
+        done = subprocess.run([sys.argv[2], "-n", ranks, PROGRAM, "infer", "text-generation", folder, *words], capture_output=True, **more)
+        check(done.returncode == 0, f"{ranks} ranks, {words}: {done.stderr.decode()}")
+        return done.stdout.decode()
+
+    greedy = ("--prompt", "-", "--max-new-tokens", "12", "--ignore-eos")
+    alone = subprocess.run([PROGRAM, "infer", "text-generation", folder, *greedy], capture_output=True, input=b"a pore")
+    for ranks, ways in (("2", ("--tp", "2")), ("2", ("--pp", "2")), ("4", ())):
+        check(together(ranks, *greedy, *ways, input=b"a pore") == alone.stdout.decode(), f"{ranks} ranks, {ways}")
+
     lines = os.path.join(folder, "lines.jsonl")
     with open(lines, "w", encoding="utf-8") as file:
         file.write('{"text": "the"}\n{"text": "a pore"}\n')
     both = ("--prompts", lines, "--max-new-tokens", "4")
     one, two = (answer["text"] for answer in json.loads(run(folder, *both, "--json"))["results"])
     check(run(folder, *both) == f"the{one}\n\na pore{two}\n", "two texts")
+    words = ("--tokens", "5,7,9", "--json", "--logits", lines + ".npy")
+    results = [json.loads(text)["results"][0] for text in (run(folder, *words), together("2", *words, "--pp", "2"))]
+    check(results[0]["tokens"] == results[1]["tokens"], f"JSON and logits of a pipeline: {results}")
+    check(together("2", *both, "--pp", "2") == f"the{one}\n\na pore{two}\n", "two texts of a pipeline")
     with open(lines, "w", encoding="utf-8") as file:
         file.writelines(f'{{"text": "{" pore" * (k % 5 + 1)}"}}\n' for k in range(64))
     many = ("--prompts", lines, "--requests", "64", "--max-new-tokens", "50", "--ignore-eos")

@@ -91,7 +91,7 @@ static int read_texts(struct job *job)
         mf_warn("sentence-transformers makes texts lower case; here only the tokenizer may do so");
     job->longest = job->pooling.longest ? mf_min(job->pooling.longest, model.context) : model.context;
     if (o->from.tokens.count == 0) MF_TRY(mf_tokenizer_open(job->folder, &job->tokenizer));
-    MF_TRY(mf_prompts_each(&o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
+    MF_TRY(mf_prompts_each(job->session->comm, &o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
     if (job->texts == 0) return mf_fail(MF_INPUT, "'%.300s' has no text", o->from.prompts);
     job->text = MF_MUST(calloc(job->texts, sizeof *job->text), "texts");
     for (size_t k = 0; k < job->texts; ++k)

@@ -14,6 +14,7 @@
 enum { FILE_MOST = 1 << 28 };
 
 struct reading {
+    const struct mf_comm *comm;
     const struct mf_prompt_opts *opts;
     struct mf_tokenizer *tokenizer;
     unsigned how;
@@ -138,7 +139,7 @@ static int take_line(const struct reading *r, size_t number, const char *line, s
     return rc;
 }
 
-static int load(const char *path, char **text, size_t *n)
+static int load_here(const char *path, char **text, size_t *n)
 {
     struct stat s;
     const size_t most =
@@ -151,13 +152,26 @@ static int load(const char *path, char **text, size_t *n)
     return mf_fail(MF_INPUT, "'%.300s' is longer than %zu bytes", path, most);
 }
 
+/* Rank 0 loads. The caller frees *text. */
+static int load(const struct reading *r, const char *path, char **text, size_t *n)
+{
+    const int is_first = r->comm->rank == 0;
+
+    *n = 0;
+    MF_TRY(mf_agree(r->comm, is_first ? load_here(path, text, n) : MF_OK));
+    mf_comm_bcast(r->comm, 0, n, sizeof *n);
+    if (!is_first) *text = MF_MUST(calloc(1, *n + 1), "a text");
+    mf_comm_bcast(r->comm, 0, *text, *n);
+    return MF_OK;
+}
+
 static int take_lines(const struct reading *r)
 {
     char *text = NULL;
     size_t n, number = 1;
     int rc = MF_OK;
 
-    MF_TRY(load(r->opts->prompts, &text, &n));
+    MF_TRY(load(r, r->opts->prompts, &text, &n));
     for (char *at = text, *end; rc == MF_OK && at < text + n; at = end + 1, ++number) {
         end = memchr(at, '\n', (size_t)(text + n - at));
         if (!end) end = text + n;
@@ -175,16 +189,16 @@ static int take_prompt(const struct reading *r)
     int rc;
 
     if (*prompt != '@' && strcmp(prompt, "-") != 0) return take_text(r, prompt, strlen(prompt));
-    MF_TRY(load(*prompt == '@' ? prompt + 1 : "/dev/stdin", &text, &n));
+    MF_TRY(load(r, *prompt == '@' ? prompt + 1 : "/dev/stdin", &text, &n));
     rc = take_text(r, text, n);
     free(text);
     return rc;
 }
 
-int mf_prompts_each(const struct mf_prompt_opts *opts, struct mf_tokenizer *tokenizer, unsigned how,
-                    int (*take)(void *context, struct mf_prompt *prompt), void *context)
+int mf_prompts_each(const struct mf_comm *comm, const struct mf_prompt_opts *opts, struct mf_tokenizer *tokenizer,
+                    unsigned how, int (*take)(void *context, struct mf_prompt *prompt), void *context)
 {
-    const struct reading r = {opts, tokenizer, how, take, context};
+    const struct reading r = {comm, opts, tokenizer, how, take, context};
 
     if (opts->prompt) return take_prompt(&r);
     if (opts->prompts) return take_lines(&r);

@@ -1,7 +1,8 @@
-/* Texts and numbers of tokens that a user gives a language model. All functions are local. */
+/* Texts and numbers of tokens that a user gives a language model. */
 #ifndef MF_CMD_LEARN_PROMPTS_H
 #define MF_CMD_LEARN_PROMPTS_H
 
+#include "mpi/comm.h"
 #include "src/base/opt.h"
 #include "src/text/tokenizer.h"
 
@@ -30,9 +31,9 @@ int mf_prompts_check(const struct mf_prompt_opts *opts);
 
 /** Reads them, and gives each to @p take, which refuses as it likes. @p how has bits of enum mf_encode. Without a
  * tokenizer there are only numbers. Refuses with MF_INPUT. Warns of bytes that are no UTF-8, and of characters without
- * a token. */
-int mf_prompts_each(const struct mf_prompt_opts *opts, struct mf_tokenizer *tokenizer, unsigned how,
-                    int (*take)(void *context, struct mf_prompt *prompt), void *context);
+ * a token. Rank 0 reads files for all. Collective. */
+int mf_prompts_each(const struct mf_comm *comm, const struct mf_prompt_opts *opts, struct mf_tokenizer *tokenizer,
+                    unsigned how, int (*take)(void *context, struct mf_prompt *prompt), void *context);
 
 void mf_prompt_free(struct mf_prompt *prompt);
 

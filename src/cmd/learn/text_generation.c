@@ -12,6 +12,7 @@
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/prompts.h"
 #include "src/cmd/peaks.h"
+#include "src/gen/ranks.h"
 #include "src/gen/reply.h"
 #include "src/gen/stops.h"
 #include "src/model/decoder_files.h"
@@ -20,9 +21,9 @@
 struct generation {
     struct mf_common common;
     struct mf_prompt_opts from;
-    const char *logits, *plan;
+    const char *logits, *plan, *map;
     struct mf_texts stop;
-    long most, length, context, requests, top_k;
+    long most, length, context, requests, top_k, tensor, stages;
     double temperature, top_p, repetition;
     int ignore_eos, bare;
 };
@@ -48,6 +49,10 @@ static const struct mf_opt rows[] = {
         "positions of a prompt and its new tokens, at most; left out: those of the model. Memory is taken for the "
         "longest prompt"),
     ROW("requests", requests, MF_LONG, "8", "prompts that are continued at the same time, at most"),
+    ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
+    ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
+    ROW("map", map, MF_TEXT, NULL,
+        "which device has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map). Each device is a stage"),
     MF_INFER_PLAN_ROW(generation),
     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
@@ -176,7 +181,7 @@ static int told(void *context, uint32_t token, double log_probability)
         show(a);
         (void)fflush(stdout);
     }
-    return job->rc == MF_OK && !a->ended && !ferror(stdout);
+    return job->rc == MF_OK && !a->ended && !(job->session->comm->size == 1 && ferror(stdout));
 }
 
 static void seen(void *context, size_t position, const float *logits)
@@ -254,14 +259,16 @@ static int print_json(const struct job *job)
             (double)made / fmax(job->seconds, 1e-9), "results", results);
     (void)mf_run_plan_put(&job->plan, all);
     rc = mf_peaks_put(job->session, all);
-    if (rc == MF_OK) rc = mf_json_write(all, stdout);
+    if (rc == MF_OK && job->session->comm->rank == 0) rc = mf_json_write(all, stdout);
     mf_json_free(all);
     return rc;
 }
 
+/* Rank 0 prints. Collective. */
 static int print(const struct job *job)
 {
     if (job->o->common.json) return print_json(job);
+    if (job->session->comm->rank > 0) return MF_OK;
     for (size_t k = 0; k < job->answers; ++k) {
         if (!job->lives) show_prompt(job->answer[k]);
         show(job->answer[k]);
@@ -272,7 +279,7 @@ static int print(const struct job *job)
 
 /* -- the verb -- */
 
-/* Of tokens; left out it is 0. */
+/* Left out it is 0. */
 static int check_count(const struct mf_session *s, const char *word, long value)
 {
     if (value >= 1 || !mf_options_given(s->options, word)) return MF_OK;
@@ -316,9 +323,8 @@ static int check(const struct mf_session *s, void *options)
         return mf_fail(MF_USAGE, "--logits are of one prompt; try: --prompt or --tokens instead of --prompts");
     if (o->requests < 1 || o->requests > MF_GEN_REQUESTS)
         return mf_fail(MF_USAGE, "--requests must be 1 to %d, not %ld", MF_GEN_REQUESTS, o->requests);
-    if (s->comm->size > 1)
-        return mf_fail(MF_USAGE, "one rank continues texts, and %d run; leave out the launcher", s->comm->size);
-    return MF_OK;
+    MF_TRY(check_count(s, "tp", o->tensor));
+    return check_count(s, "pp", o->stages);
 }
 
 /* Numbers of tokens need none. */
@@ -366,14 +372,19 @@ static int find_work(struct job *job)
 {
     const struct generation *o = job->o;
     struct mf_gen_work *w = &job->work;
+    size_t stages;
     int has_weights;
 
     MF_TRY(mf_decoder_read(job->folder, &job->model, &has_weights));
+    MF_TRY(mf_gen_map_stages(o->map, &stages));
     *w = (struct mf_gen_work){.model = &job->model,
                               .name = mf_name_base(job->folder),
                               .requests = mf_min((size_t)o->requests, job->answers),
                               .waits = 1,
                               .logits = o->logits != NULL,
+                              .tensor = (size_t)o->tensor,
+                              .stages = o->map && !o->stages ? stages : (size_t)o->stages,
+                              .map = o->map,
                               .deterministic = o->common.deterministic};
     for (size_t k = 0; k < job->answers; ++k) {
         struct answer *a = job->answer[k];
@@ -392,26 +403,37 @@ static int open_engine(struct job *job)
 {
     struct mf_engine_wish wish;
 
+    const struct mf_session *s = job->session;
+
     MF_TRY(mf_infer_plan(job->session, &job->work, job->o->plan, &wish, &job->plan));
-    MF_TRY(mf_engine_open(job->folder, &wish, job->session->queue, &job->engine));
+    MF_TRY(mf_engine_open(job->folder, &wish, s->queue, &job->engine));
     if (!job->work.beside) return MF_OK;
-    job->logits = mf_arena_zeros(job->session->arena, 1, job->work.beside, "logits of the prompt");
-    return job->logits ? MF_OK : MF_MEMORY;
+    job->logits = mf_arena_zeros(s->arena, 1, job->work.beside, "logits of the prompt");
+    return mf_agree(s->comm, job->logits ? MF_OK : MF_MEMORY);
+}
+
+/* Everything that ranks find out before they work together. */
+static int prepare(struct job *job)
+{
+    const struct generation *o = job->o;
+
+    MF_TRY(open_tokenizer(job));
+    MF_TRY(mf_prompts_each(job->session->comm, &o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
+    if (job->answers == 0) return mf_fail(MF_INPUT, "'%.300s' has no prompt", o->from.prompts);
+    MF_TRY(find_work(job));
+    return mf_stops_read(job->folder, job->model.vocabulary, &job->stops);
 }
 
 static int work(struct job *job)
 {
+    const struct mf_session *s = job->session;
     const struct generation *o = job->o;
 
-    if (o->logits) MF_TRY(mf_session_may_write(job->session, o->logits, ".npy"));
-    MF_TRY(open_tokenizer(job));
-    MF_TRY(mf_prompts_each(&o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
-    if (job->answers == 0) return mf_fail(MF_INPUT, "'%.300s' has no prompt", o->from.prompts);
-    MF_TRY(find_work(job));
-    if (o->common.dry_run) return mf_infer_book(job->session, &job->work);
+    if (o->logits) MF_TRY(mf_session_may_write(s, o->logits, ".npy"));
+    MF_TRY(mf_agree(s->comm, prepare(job)));
+    if (o->common.dry_run) return mf_infer_book(s, &job->work);
     MF_TRY(open_engine(job));
-    MF_TRY(mf_stops_read(job->folder, mf_engine_says(job->engine)->vocabulary, &job->stops));
-    job->lives = job->answers == 1 && !o->common.json;
+    job->lives = job->answers == 1 && !o->common.json && s->comm->rank == 0;
     if (job->lives) show_prompt(job->answer[0]);
     if (job->lives) (void)fflush(stdout);
     MF_TRY(run_all(job));

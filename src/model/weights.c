@@ -214,13 +214,19 @@ void mf_weights_masters(const struct mf_weights *w, int to_device)
     backend->sync(w->queue);
 }
 
+/* No list of this rank reads it, and no bucket has it. */
+static int is_of_another_stage(const struct mf_weights *w, int v)
+{
+    return w->layout->buckets == 0 && !w->net->value[mf_value_root(w->net, v, NULL)].lasting;
+}
+
 void mf_weights_start(const struct mf_weights *w, uint64_t seed)
 {
     for (size_t v = 0; v < w->net->values; ++v) {
         const struct mf_value *value = &w->net->value[v];
         struct held held;
 
-        if (!mf_value_is_weight(value)) continue;
+        if (!mf_value_is_weight(value) || is_of_another_stage(w, (int)v)) continue;
         held = held_of(w, (int)v, MF_STATE_WEIGHT);
         start_one(w->queue, value, seed ^ mf_fnv(MF_FNV, value->name, strlen(value->name)), &held);
     }

@@ -87,6 +87,7 @@ ends 0 1 infer embed "$fixtures/language/bert" --tokens 2,1 --normalize --output
 ends 0 1 infer text-generation "$fixtures/language/gpt2" --tokens 2,1 --temperature 1 --logits logits.npy --json --verbose
 ends 0 1 bench infer "$fixtures/language/gpt2" --requests 1,3 --new-tokens 3 --prompt-tokens 9 --verbose
 ends 0 1 map "$fixtures/language/gpt2" --hardware "$fixtures/../../examples/hardware/l4x4.json" --output map.json --json --verbose
+ends 0 2 map "$fixtures/language/gpt2" --measure --requests 2 --output tuned.json
 ends 0 1 map class/model.safetensors --requests 4 --check
 ends 0 1 launch --launcher sbatch --nodes 2 --ntasks-per-node 2 -- match image.npy --output volume.h5
 ends 0 1 launch --container docker:image:1 --launcher mpirun -- match image.npy --output volume.h5

@@ -10,6 +10,7 @@
 #include "src/cmd/files/map_advise.h"
 #include "src/cmd/files/map_model.h"
 #include "src/cmd/files/map_show.h"
+#include "src/cmd/files/map_tune.h"
 #include "src/gen/lists.h"
 #include "src/place/map.h"
 #include "src/plan/hardware.h"
@@ -36,6 +37,8 @@ static const struct mf_opt rows[] = {
     MF_CHOICE(mf_map_opts, "policy", policy, "smallest", "smallest|largest",
               "of --recommend; smallest: the smallest GPU that holds the model; largest: as ipfs_accelerate_py"),
     ROW("tp-config", tp_config, MF_FLAG, NULL, "print only the configuration for layers that GPUs share, as JSON"),
+    ROW("measure", tune, MF_FLAG, NULL, "time maps on the ranks that run, one device each, and take the fastest"),
+    MF_ALIAS("tune", "measure"),
     ROW("estimate", estimate, MF_TEXT, NULL,
         "a model that is not here: guess its sizes by this name, as ipfs_accelerate_py"),
     ROW("layers", layers, MF_LONG, "0", "of --estimate; 0: guessed, too"),
@@ -89,7 +92,7 @@ static int place(const struct mf_map_opts *o, const struct mf_mapped *m, struct 
 
 static const char *strategy_of(const struct mf_map_opts *o)
 {
-    return o->map ? "custom" : is(o->algo, "greedy") ? "greedy" : o->strategy;
+    return o->tune ? "tuned" : o->map ? "custom" : is(o->algo, "greedy") ? "greedy" : o->strategy;
 }
 
 static int write_map(const struct mf_session *s, const struct mf_mapped *m, const struct mf_device_map *p)
@@ -105,7 +108,7 @@ static int write_map(const struct mf_session *s, const struct mf_mapped *m, cons
 }
 
 /* A map that does not fit is told all the same, and then refused. */
-static int tell(const struct mf_session *s, const struct mf_map_opts *o, const struct mf_mapped *m,
+static int tell(const struct mf_map_opts *o, const struct mf_session *s, const struct mf_mapped *m,
                 const struct mf_device_map *p)
 {
     struct mf_json *json;
@@ -123,19 +126,33 @@ static int tell(const struct mf_session *s, const struct mf_map_opts *o, const s
     } else {
         mf_map_print(m, p);
     }
-    if (rc == MF_OK) rc = mf_place_fits(&m->parts, &m->devices, p);
-    return rc == MF_OK ? write_map(s, m, p) : rc;
+    return rc == MF_OK ? mf_place_fits(&m->parts, &m->devices, p) : rc;
 }
 
-static int work(const struct mf_session *s, const struct mf_map_opts *o, const struct mf_mapped *m)
+/* All ranks take part, and rank 0 tells. */
+static int tune(struct mf_session *s, const struct mf_map_opts *o, struct mf_mapped *m)
+{
+    struct mf_device_map p;
+    int rc = mf_map_tune(s, m, &p);
+
+    if (rc == MF_OK && s->comm->rank == 0) rc = tell(o, s, m, &p);
+    rc = mf_agree(s->comm, rc);
+    if (rc == MF_OK) rc = write_map(s, m, &p);
+    mf_device_map_free(&p);
+    return rc;
+}
+
+static int work(struct mf_session *s, const struct mf_map_opts *o, struct mf_mapped *m)
 {
     struct mf_device_map p = {.parts = 0};
     int rc;
 
+    if (o->tune) return tune(s, o, m);
     if (o->recommend) return mf_map_recommend(m, o->policy, s->common->json);
     if (o->tp_config) return mf_map_tp_config(m);
     rc = place(o, m, &p);
-    if (rc == MF_OK) rc = tell(s, o, m, &p);
+    if (rc == MF_OK) rc = tell(o, s, m, &p);
+    if (rc == MF_OK && !o->check) rc = write_map(s, m, &p);
     mf_device_map_free(&p);
     return rc;
 }
@@ -154,7 +171,12 @@ static int check_words(const struct mf_session *s, const struct mf_map_opts *o)
         return mf_fail(MF_USAGE, "--check, --recommend and --tp-config contradict each other; leave all but one out");
     if ((o->recommend || o->tp_config || o->check) && s->common->output)
         return mf_fail(MF_USAGE, "--output is for a map; leave --check, --recommend and --tp-config out");
-    if (s->comm->size > 1)
+    if (o->tune && (o->map || o->estimate || o->wish.hardware || o->check || o->recommend || o->tp_config ||
+                    mf_options_given(s->options, "strategy") || !is(o->algo, "exact")))
+        return mf_fail(MF_USAGE,
+                       "--measure finds the map of this machine by itself; leave --map, --strategy, --hardware, "
+                       "--check and the like out");
+    if (s->comm->size > 1 && !o->tune)
         return mf_fail(MF_USAGE, "one rank makes a map, and %d run; leave out the launcher", s->comm->size);
     return MF_OK;
 }
@@ -192,7 +214,8 @@ static int run(struct mf_session *s, void *options)
         MF_TRY(mf_session_may_write(s, s->common->output, ".json"));
         MF_TRY(mf_session_spares(s, s->common->output, sizeof inputs / sizeof *inputs, inputs));
     }
-    rc = mf_mapped_open(s, o, mf_options_positional(s->options, &words) ? words[0] : o->estimate, &m);
+    rc =
+        mf_agree(s->comm, mf_mapped_open(s, o, mf_options_positional(s->options, &words) ? words[0] : o->estimate, &m));
     if (rc == MF_OK) rc = work(s, o, &m);
     mf_mapped_close(&m);
     return rc;
@@ -214,6 +237,7 @@ const struct mf_cmd mf_cmd_map = {
         "  mesoforge map llama --map \"layers.0-11=cuda:0,*=cuda:1\" --check\n"
         "  mesoforge map llama --strategy balanced --output map.json\n"
         "  mesoforge map llama --recommend\n"
+        "  mpirun -n 4 mesoforge map llama --measure --requests 8 --output map.json\n"
         "\n"
         "The file of --output is a device_map of transformers: from_pretrained(.., device_map=json.load(..)).\n",
     .tables = tables,

@@ -14,7 +14,7 @@ struct mf_map_opts {
     struct mf_plan_wish wish; /* hardware */
     const char *strategy, *map, *algo, *estimate, *policy, *prefer;
     struct mf_texts devices;
-    int check, recommend, tp_config, lenient;
+    int check, recommend, tp_config, tune, lenient;
     long context, requests, layers;
 };
 

@@ -128,12 +128,15 @@ static int print(const struct mf_session *s, const struct mf_gen_work *work, con
 {
     struct mf_json *json;
     char device[60] = "";
-    int rc;
+    int fullest = 0, rc;
 
     if (!s->common->json) {
-        if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[0]);
-        printf("# %s, %zu request%s with a context of %zu: arrays take %.0f bytes%s; nothing is computed\n", work->name,
-               work->requests, MF_S(work->requests), context_of(work), peaks->arena[0], device);
+        for (int r = 1; r < peaks->ranks; ++r)
+            if (peaks->arena[r] > peaks->arena[fullest]) fullest = r;
+        if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[fullest]);
+        printf("# %s, %zu request%s with a context of %zu: arrays of rank %d take %.0f bytes%s; nothing is computed\n",
+               work->name, work->requests, MF_S(work->requests), context_of(work), fullest, peaks->arena[fullest],
+               device);
         return MF_OK;
     }
     json = mf_json_object();

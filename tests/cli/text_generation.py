@@ -93,6 +93,9 @@ def memory(folder):
     peak = json.loads(run(*words))["peak_bytes"]
     check(peak["predicted"] == peak["arena"] == json.loads(run(*words, "--dry-run"))["peak_bytes"]["arena"], f"{peak}")
     check(json.loads(run(*words, "--plan", "off"))["peak_bytes"]["arena"] == peak["arena"], "without a plan")
+    two = [subprocess.run([sys.argv[2], "-n", "2", PROGRAM, "infer", "text-generation", *words, "--pp", "2", *more], capture_output=True) for more in ((), ("--dry-run",))]
+    two = [json.loads(done.stdout)["peak_bytes"] if done.returncode == 0 else done.stderr for done in two]
+    check(two[0]["predicted"] == two[0]["arena"] == two[1]["arena"] and len(two[0]["arena"]) == 2, f"two ranks: {two}")
     long = (os.path.join(FIXTURES, "language", "llama3-tied-bf16"), "--tokens", "5", "--context", "16000", "--memory-limit", "1")
     done = subprocess.run([PROGRAM, "infer", "text-generation", *long, "--max-new-tokens", "12000"], capture_output=True, text=True)
     found = re.search(r"\(1 rank, requests 1, context 12001, pages 751\) needs (\d+) bytes for arrays of rank 0, but 1048576 are available \(--memory-limit\); "

@@ -73,11 +73,14 @@ static size_t tensor_of(const struct mf_language *m, size_t ranks, size_t most)
     return n;
 }
 
+/* By a map embeddings and head may be stages. */
+static size_t most_stages(const struct mf_gen_work *w) { return w->model->layers + (w->map ? 2 : 0); }
+
 int mf_gen_choose_ways(const struct mf_gen_work *w, size_t ranks, size_t per_node, size_t *tensor, size_t *stages)
 {
     *tensor = w->tensor ? w->tensor : w->stages ? mf_max(ranks / w->stages, 1) : tensor_of(w->model, ranks, per_node);
     *stages = w->stages ? w->stages : mf_max(ranks / *tensor, 1);
-    return *tensor * *stages == ranks && *stages <= w->model->layers;
+    return *tensor * *stages == ranks && *stages <= most_stages(w);
 }
 
 static size_t most_ranks(const void *context)

@@ -1,6 +1,6 @@
 """The verb map: bytes of published models from config.json alone, equal to their numbers of parameters; totals of devices; files that are read again.
 
-    map.py MESOFORGE HARDWARE FIXTURES
+    map.py MESOFORGE HARDWARE FIXTURES MPIEXEC
 """
 import json
 import os
@@ -10,6 +10,7 @@ import tempfile
 from runs import check, finish, run
 
 PROGRAM, HARDWARE, FIXTURES = map(os.path.abspath, sys.argv[1:4])
+MPIEXEC = sys.argv[4]
 L4, H100 = os.path.join(HARDWARE, "l4x4.json"), os.path.join(HARDWARE, "h100x8.json")
 
 LLAMA = {"vocab_size": 32000, "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32}
@@ -120,10 +121,25 @@ def check_weights():
     check(told["parts"][0]["shares_with"] == ["head"] and told["parts"][-1]["shares_with"] == ["embeddings"], str(told["parts"][0]))
 
 
+def check_runs(folder):
+    """A map for four GPUs of a file is run by four ranks, which give the tokens of one."""
+    model = os.path.join(FIXTURES, "gpt2")
+    told = tell(folder, model, "--hardware", L4, "--output", "four.json")
+    check(told["boundaries"] == 3, str(told["map"]))
+    words = ("infer", "text-generation", model, "--tokens", "5,7,9", "--json")
+    want = json.loads(run(PROGRAM, *words, cwd=folder).out)["results"][0]["tokens"]
+    for given in ("four.json", told["map"]):
+        done = run(PROGRAM, *words, "--map", given, ranks=4, mpiexec=MPIEXEC, cwd=folder)
+        check(done.status == 0 and json.loads(done.out)["results"][0]["tokens"] == want, f"--map {given}: {done.err[-300:]}")
+    done = run(PROGRAM, *words, "--map", "four.json", cwd=folder)
+    check(done.status == 2 and "mpirun -n 4" in done.err, done.err)
+
+
 with tempfile.TemporaryDirectory() as work:
     check_published(work)
     check_totals(work)
     check_files(work)
     check_advice(work)
+    check_runs(work)
 check_weights()
 finish("map")

@@ -47,7 +47,7 @@ static const struct mf_opt rows[] = {
     ROW("bare", bare, MF_FLAG, NULL, "put no special tokens around a text"),
     ROW("context", context, MF_LONG, NULL,
         "positions of a prompt and its new tokens, at most; left out: those of the model. Memory is taken for the "
-        "longest prompt"),
+        "longest of the texts that run together"),
     ROW("requests", requests, MF_LONG, "8", "prompts that are continued at the same time, at most"),
     ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),

@@ -28,7 +28,8 @@ static uint64_t bytes_of(const struct mf_safetensors_entry *e)
 /* Rank and name of a type, as the reference implementation orders them. */
 static int rank_of(enum mf_type type, const char **name)
 {
-    static const char *const names[] = {[MF_F32] = "F32", [MF_I64] = "I64", [MF_F16] = "F16", [MF_BF16] = "BF16"};
+    static const char *const names[MF_TYPES] = {
+        [MF_F32] = "F32", [MF_I64] = "I64", [MF_F16] = "F16", [MF_BF16] = "BF16"};
     static const int ranks[] = {[MF_F16] = 1, [MF_BF16] = 2, [MF_F32] = 3, [MF_I64] = 4};
 
     MF_ASSERT(type < MF_TYPES && names[type]);

@@ -3,7 +3,8 @@
  *
  * Rule of types: arithmetic is f32. Activations, and the copies of weights that products read, may have 16 bits (bf16,
  * f16). An operation widens what it reads, and rounds what it writes to the nearest. Its data inputs have one type, and
- * out[0] has that type. Arrays saved for backward are f32, but a fused activation's input has the type of out[0]. The
+ * out[0] has that type. Weights of language models may have 8 or 16 bits (i8, bf16, f16) where activations are f32.
+ * Those of 8 bits are multiples of a scale, one for each row of a matrix. Arrays saved for backward are f32, but a fused activation's input has the type of out[0]. The
  * gradient of an activation has its type. That of weights (shared) is f32, also where the operation read a copy of 16
  * bits.
  *
@@ -40,6 +41,7 @@ struct mf_attr {
     int head;           /* losses: its rows are number MF_NUMBER_ROWS + head, below MF_HEADS */
     double temperature; /* route: divides the logits */
     int scaled;         /* fill: times the scale of the loss */
+    int wide;           /* gather: rows are f32, whatever the type of the table */
     int type;           /* cast: enum mf_type of the output */
     int stride, pad;    /* convolution; wrap: pad */
     union {

@@ -18,7 +18,7 @@ mf_test(NAME kernels_strips SOURCE unit/kernels_strips.c ROOM mf_kernels)
 mf_test(NAME kernels_corr SOURCE unit/kernels_corr.c ROOM mf_kernels TIMEOUT 300)
 # The text for AVX-512, run where there is none. A compiler that optimises it more takes five times as long, with sanitizers minutes.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT MF_SANITIZE)
-  mf_vector_text(mf_lanes_text_16_avx2 lanes_text.c MF_LANES_TEXT 16 -mavx2 -mfma -O1)
+  mf_vector_text(mf_lanes_text_16_avx2 slices/lanes_text.c MF_LANES_TEXT 16 -mavx2 -mfma -O1)
   target_sources(kernels_corr PRIVATE $<TARGET_OBJECTS:mf_lanes_text_16_avx2>)
   target_compile_definitions(kernels_corr PRIVATE MF_LANES_TEXT_16=mf_lanes_text_16_avx2)
 endif()

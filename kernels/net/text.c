@@ -1,7 +1,8 @@
 /* Operations of language models.
  *
  * gather: y[r] = table[number[r]]. The shapes are table [n][width], numbers [rows] i32, y [rows][width]. A number
- * outside [0, n) gives a row of zeros. The gradient of the table sums rows in their order.
+ * outside [0, n) gives a row of zeros. With attr.wide y is f32. A table of i8 has scales [n] f32, by which its rows are
+ * multiplied. The gradient of the table sums rows in their order.
  *
  * keep: cache[place[r]] = x[r]. The shapes are x [rows][width], cache [slots][width] and places [rows] i32. The cache
  * has the type of x, which may be i32. Places differ. A row whose place is outside [0, slots) is blank. The cache keeps
@@ -26,8 +27,8 @@
  * number. So a row has the same token in any call. Not a number is the least logit.
  *
  * steady_linear: y = act(x w' + b), forward alone. The shapes are x [..][k], w [m][k], b [m] f32 or none, y [..][m].
- * The weights may have another type than x and y. A row has the same bits whatever other rows the call has, and on any
- * number of threads. Few rows take the time in which the weights are read.
+ * The weights may have another type than x and y. Weights of i8 have scales [m] f32. A row has the same bits whatever
+ * other rows the call has, and on any number of threads. Few rows take the time in which the weights are read.
  *
  * rope: numbers i and i + d / 2 of every head of d numbers turn by position[r] frequency[i] radians. The shapes are x
  * [..][attr.heads d], positions [rows] i32, frequencies [d / 2] f32. (Su et al., "RoFormer", 2021. Files of Llama want
@@ -49,12 +50,25 @@ static int check_numbers(const struct mf_shape *numbers, size_t rows, size_t eac
 
 /* -- gather -- */
 
+/* Refuses weights of another type, and scales where they are not wanted or too few. */
+static int check_weights(const struct mf_shape *w, const struct mf_shape *scale)
+{
+    const size_t wanted = w->type == MF_I8 ? w->d[0] : 0;
+
+    if (w->type != MF_F32 && w->type != MF_BF16 && w->type != MF_F16 && w->type != MF_I8)
+        return mf_fail(MF_USAGE, "its weights are %s", mf_type_name(w->type));
+    if (mf_shape_count(scale) == wanted && (!wanted || scale->type == MF_F32)) return MF_OK;
+    return mf_fail(MF_USAGE, "its weights of %s have %zu scales, not %zu of f32", mf_type_name(w->type),
+                   mf_shape_count(scale), wanted);
+}
+
 static int gather_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
-    (void)attr;
     if (in[0].n != 2) return mf_fail(MF_USAGE, "its table has %d axes, not 2", in[0].n);
     MF_TRY(check_numbers(&in[1], mf_shape_count(&in[1]), 1));
-    out[0] = (struct mf_shape){in[0].type, 2, {mf_shape_count(&in[1]), in[0].d[1]}};
+    MF_TRY(check_weights(&in[0], &in[2]));
+    if (in[0].type == MF_I8 && !attr->wide) return mf_fail(MF_USAGE, "its rows of int8 must be wide");
+    out[0] = (struct mf_shape){attr->wide ? MF_F32 : in[0].type, 2, {mf_shape_count(&in[1]), in[0].d[1]}};
     return MF_OK;
 }
 
@@ -65,8 +79,14 @@ static void gather_reads(const struct mf_attr *attr, unsigned wanted, unsigned *
     *out = 0;
 }
 
-const struct mf_op mf_op_gather = {
-    .name = "gather", .shape = gather_shape, .reads = gather_reads, .shared = 1, .constant = 2, .adds = 1, .cheap = 1};
+const struct mf_op mf_op_gather = {.name = "gather",
+                                   .shape = gather_shape,
+                                   .reads = gather_reads,
+                                   .shared = 5,
+                                   .f32 = 4,
+                                   .constant = 6,
+                                   .adds = 1,
+                                   .cheap = 1};
 
 /* -- keep -- */
 
@@ -149,6 +169,7 @@ static int steady_shape(const struct mf_attr *attr, const struct mf_shape in[], 
                        in[1].n ? mf_shape_last(&in[1]) : 0);
     if (in[2].n && (in[2].n != 1 || in[2].d[0] != in[1].d[0]))
         return mf_fail(MF_USAGE, "its bias has %zu numbers, its weights %zu rows", in[2].d[0], in[1].d[0]);
+    MF_TRY(check_weights(&in[1], &in[3]));
     out[0] = in[0];
     out[0].d[in[0].n - 1] = in[1].d[0];
     return MF_OK;
@@ -157,9 +178,9 @@ static int steady_shape(const struct mf_attr *attr, const struct mf_shape in[], 
 const struct mf_op mf_op_steady_linear = {.name = "steady_linear",
                                           .shape = steady_shape,
                                           .operations = mf_linear_operations,
-                                          .shared = 6,
-                                          .f32 = 4,
-                                          .constant = 7};
+                                          .shared = 14,
+                                          .f32 = 12,
+                                          .constant = 15};
 
 /* -- rope -- */
 

@@ -27,8 +27,8 @@ static int is_pair(enum mf_type type) { return mf_type_bytes(type) == 2; }
 static enum mf_h5_type file_type(enum mf_type type)
 {
     static const enum mf_h5_type of[] = {
-        [MF_F32] = MF_H5_F32, [MF_F64] = MF_H5_F64, [MF_U8] = MF_H5_U8,  [MF_I32] = MF_H5_I32,
-        [MF_I64] = MF_H5_I64, [MF_F16] = MF_H5_U8,  [MF_BF16] = MF_H5_U8};
+        [MF_F32] = MF_H5_F32, [MF_F64] = MF_H5_F64, [MF_U8] = MF_H5_U8,   [MF_I32] = MF_H5_I32,
+        [MF_I64] = MF_H5_I64, [MF_F16] = MF_H5_U8,  [MF_BF16] = MF_H5_U8, [MF_I8] = MF_H5_U8};
 
     _Static_assert(sizeof of / sizeof *of == MF_TYPES, "every type has one in the file");
     return of[type];

@@ -111,6 +111,7 @@ static void take_back(const struct device *d, float *to, void *at, const struct 
     for (size_t i = 0; to && i < mf_shape_count(shape); ++i)
         to[i] = shape->type == MF_I32    ? (float)from.whole[i]
                 : shape->type == MF_U8   ? (float)from.byte[i]
+                : shape->type == MF_I8   ? (float)(int8_t)from.byte[i]
                 : shape->type == MF_BF16 ? mf_bf16_to(from.half[i])
                 : shape->type == MF_F16  ? mf_f16_to(from.half[i])
                                          : from.real[i];
@@ -124,7 +125,7 @@ static void *put(const struct device *d, const double *from, const struct mf_sha
     static int32_t whole[NUMBERS];
     static unsigned char byte[NUMBERS];
     const void *const typed[MF_TYPES] = {
-        [MF_F32] = real, [MF_F16] = half, [MF_BF16] = half, [MF_I32] = whole, [MF_U8] = byte};
+        [MF_F32] = real, [MF_F16] = half, [MF_BF16] = half, [MF_I32] = whole, [MF_U8] = byte, [MF_I8] = byte};
 
     for (size_t i = 0; i < mf_shape_count(shape); ++i) {
         real[i] = (float)from[i];

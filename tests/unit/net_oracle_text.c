@@ -14,6 +14,7 @@ static void gather(const struct mf_attr *attr, const struct mf_shape shape[], do
         const double row = in[1][i / width];
 
         out[i] = row >= 0 && row < (double)shape[0].d[0] ? in[0][(size_t)row * width + i % width] : 0;
+        if (in[2] && out[i] != 0) out[i] *= in[2][(size_t)row];
     }
 }
 
@@ -246,14 +247,36 @@ static void steady_linear(const struct mf_attr *attr, const struct mf_shape shap
     for (size_t i = 0; i < mf_shape_rows(&shape[0]) * m; ++i) {
         double sum = in[2] ? in[2][i % m] : 0;
 
-        for (size_t j = 0; j < k; ++j) sum += in[0][i / m * k + j] * in[1][i % m * k + j];
+        for (size_t j = 0; j < k; ++j) sum += in[0][i / m * k + j] * in[1][i % m * k + j] * (in[3] ? in[3][i % m] : 1);
         out[i] = net_act(attr->act, sum);
     }
+}
+
+/* Weights of 8 bits, of any sign, and scales. They are inputs 0 and 2 of gather, 1 and 3 of steady_linear. */
+static void some_bytes(const struct mf_shape shape[], double *in[], int w)
+{
+    for (size_t i = 0; i < mf_shape_count(&shape[w]); ++i) in[w][i] = (double)(i * 37 % 255) - 127;
+    for (size_t i = 0; i < mf_shape_count(&shape[w + 2]); ++i) in[w + 2][i] = (double)(i + 1) / 512;
+}
+
+static void some_table(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    (void)attr;
+    some_bytes(shape, in, 0);
+}
+
+static void some_weights(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    (void)attr;
+    some_bytes(shape, in, 1);
 }
 
 const struct net_case net_text[] = {
     {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 4, 21), {MF_I32, 1, {47}}}},
     {MF_OP_GATHER, gather, {0}, 1, .in = {F(2, 3, 16), {MF_I32, 2, {2, 3}}}},
+    {MF_OP_GATHER, gather, {.wide = 1}, 0, .in = {F(2, 3, 16), {MF_I32, 2, {2, 3}}}},
+    {MF_OP_GATHER, gather, {.wide = 1}, 0, .in = {{MF_I8, 2, {4, 21}}, {MF_I32, 1, {47}}, F(1, 4)}, .fill = some_table},
+    {MF_OP_GATHER, gather, {.wide = 1}, 0, .in = {{MF_BF16, 2, {4, 24}}, {MF_I32, 1, {7}}}},
     {MF_OP_ROPE, rope, {.heads = 3}, 1, .in = {F(2, 7, 30), {MF_I32, 1, {7}}, F(1, 5)}},
     {MF_OP_ROPE, rope, {.heads = 2}, 1, .in = {F(3, 2, 3, 24), {MF_I32, 1, {6}}, F(1, 6)}, .fill = far},
     {MF_OP_ROPE, rope, {.heads = 1}, 1, .in = {F(2, 5, 280), {MF_I32, 1, {5}}, F(1, 140)}},
@@ -291,6 +314,21 @@ const struct net_case net_text[] = {
     {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(3, 2, 3, 16), F(2, 1, 16)}},
     {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(2, 5, 24), {MF_BF16, 2, {6, 24}}, F(1, 6)}},
     {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(2, 3, 5), {MF_F16, 2, {3, 5}}, F(1, 3)}},
+    {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(2, 1, 33), {MF_F16, 2, {31, 33}}}},
+    {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(2, 2, 33), {MF_BF16, 2, {31, 33}}}},
+    {MF_OP_STEADY_LINEAR,
+     steady_linear,
+     {.act = MF_ACT_RELU},
+     0,
+     .in = {F(2, 13, 24), {MF_I8, 2, {26, 24}}, F(1, 26), F(1, 26)},
+     .fill = some_weights},
+    {MF_OP_STEADY_LINEAR,
+     steady_linear,
+     {0},
+     0,
+     .in = {F(2, 2, 19), {MF_I8, 2, {9, 19}}, {0}, F(1, 9)},
+     .fill = some_weights},
+    {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(2, 1, 2050), F(2, 1, 2050)}},
     {MF_OP_RMS_NORM, rms_norm, {.epsilon = 1e-6}, 3, .in = {F(3, 2, 5, 21), F(1, 21)}},
     {MF_OP_RMS_NORM, rms_norm, {0}, 2, .in = {F(2, 9, 4), F(1, 4)}},
     {MF_OP_RMS_NORM, rms_norm, {.epsilon = 0.5}, 3, .in = {F(2, 5, 140), F(1, 140)}},
@@ -299,6 +337,10 @@ const struct net_case net_text[] = {
 const struct net_case net_text_bad[] = {
     {MF_OP_GATHER, NULL, {0}, 0, .in = {F(1, 5), {MF_I32, 1, {3}}}},
     {MF_OP_GATHER, NULL, {0}, 0, .in = {F(2, 5, 6), F(1, 3)}},
+    {MF_OP_GATHER, NULL, {0}, 0, .in = {{MF_I8, 2, {5, 6}}, {MF_I32, 1, {3}}, F(1, 5)}},
+    {MF_OP_GATHER, NULL, {.wide = 1}, 0, .in = {{MF_I8, 2, {5, 6}}, {MF_I32, 1, {3}}}},
+    {MF_OP_STEADY_LINEAR, NULL, {0}, 0, .in = {F(2, 5, 7), {MF_I8, 2, {4, 7}}, {0}, F(1, 3)}},
+    {MF_OP_STEADY_LINEAR, NULL, {0}, 0, .in = {F(2, 5, 7), {MF_U8, 2, {4, 7}}}},
     {MF_OP_RMS_NORM, NULL, {0}, 0, .in = {F(2, 5, 6), F(1, 5)}},
     {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 12), {MF_I32, 1, {5}}, F(1, 4)}},
     {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 16), {MF_I32, 1, {4}}, F(1, 4)}},

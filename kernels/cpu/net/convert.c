@@ -16,10 +16,18 @@
 RANGES(bf16)
 RANGES(f16)
 
+MF_CPU_WIDE static void widen_i8(const int8_t *from, float *to, size_t n)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) to[i] = (float)from[i];
+}
+
 void mf_cpu_widen(enum mf_type type, const void *from, float *to, size_t n)
 {
     if (type == MF_F32)
         mf_cpu_move(from, to, n, 0);
+    else if (type == MF_I8)
+        widen_i8(from, to, n);
     else
         (type == MF_BF16 ? widen_bf16 : widen_f16)(from, to, n);
 }

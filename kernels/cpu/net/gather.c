@@ -2,6 +2,26 @@
 #include "kernels/cpu/net/convert.h"
 #include "kernels/cpu/net/net.h"
 
+/* Rows of f32 from a table of another type. */
+static void wide_rows(const struct mf_call *call, size_t from, size_t to)
+{
+    const struct mf_shape *table = &call->in[0].shape;
+    const size_t width = table->d[1], bytes = width * mf_type_bytes(table->type);
+    const int32_t *number = call->in[1].at;
+    const float *scale = call->in[2].at;
+
+    for (size_t r = from; r < to; ++r) {
+        float *y = (float *)call->out[0].at + r * width;
+
+        if (number[r] < 0 || (size_t)number[r] >= table->d[0]) {
+            memset(y, 0, width * sizeof *y);
+            continue;
+        }
+        mf_cpu_widen(table->type, (const char *)call->in[0].at + (size_t)number[r] * bytes, y, width);
+        for (size_t i = 0; scale && i < width; ++i) y[i] *= scale[number[r]];
+    }
+}
+
 static void forward_rows(const struct mf_call *call, size_t from, size_t to)
 {
     const size_t n = call->in[0].shape.d[0];
@@ -20,7 +40,9 @@ static void forward_rows(const struct mf_call *call, size_t from, size_t to)
 
 static void forward(struct mf_queue *queue, const struct mf_call *call)
 {
-    mf_cpu_rows(queue, call->out[0].shape.d[0], call->out[0].shape.d[1], forward_rows, call);
+    const int same = call->in[0].shape.type == call->out[0].shape.type;
+
+    mf_cpu_rows(queue, call->out[0].shape.d[0], call->out[0].shape.d[1], same ? forward_rows : wide_rows, call);
 }
 
 /* to [n] += from [n] of @p type. */

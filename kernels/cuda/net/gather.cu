@@ -4,20 +4,23 @@
 namespace
 {
 
-template <int W, class T> struct value_body {
+template <int W, class U, class T> struct value_body {
     size_t n, width;
-    const T *table;
+    const U *table;
     const int32_t *number;
+    const float *scale; /* of the rows, or none */
     T *y;
     __device__ void operator()(size_t row, unsigned lane) const
     {
         const bool there = number[row] >= 0 && size_t(number[row]) < n;
-        const T *from = table + (there ? size_t(number[row]) * width : 0);
+        const U *from = table + (there ? size_t(number[row]) * width : 0);
+        const float factor = there && scale ? scale[number[row]] : 1;
 
         mf_lane<W>(width, lane, [&](size_t i) {
             float v[W] = {};
 
             if (there) mf_load<W>(from + i, v);
+            for (int w = 0; w < W; ++w) v[w] *= factor;
             mf_store<W>(v, y + row * width + i);
         });
     }
@@ -57,21 +60,27 @@ template <int W, class T> struct slope_body {
     }
 };
 
-void forward(struct mf_queue *q, const struct mf_call *call)
+template <class U, class T> void forward_as(struct mf_queue *q, const struct mf_call *call)
 {
     const struct mf_shape &table = call->in[0].shape;
-    const int32_t *number = mf_numbers<int32_t>(call->in[1]);
+    const U *from = mf_numbers<U>(call->in[0]);
+    T *y = mf_numbers<T>(call->out[0]);
 
-    mf_by_type(table.type, [&](auto type) {
-        using T = decltype(type);
-        const T *from = mf_numbers<T>(call->in[0]);
-        T *y = mf_numbers<T>(call->out[0]);
-
-        mf_by_width<T>(table.d[1], {from, y}, [&](auto width) {
-            mf_rows_run(q, call->out[0].shape.d[0],
-                        value_body<decltype(width)::OF, T>{table.d[0], table.d[1], from, number, y});
-        });
+    mf_by_width<T>(table.d[1], {from, y}, [&](auto width) {
+        mf_rows_run(q, call->out[0].shape.d[0],
+                    value_body<decltype(width)::OF, U, T>{table.d[0], table.d[1], from,
+                                                          mf_numbers<int32_t>(call->in[1]), mf_floats(call->in[2]), y});
     });
+}
+
+void forward(struct mf_queue *q, const struct mf_call *call)
+{
+    const enum mf_type type = call->in[0].shape.type;
+
+    if (type == call->out[0].shape.type)
+        mf_by_type(type, [&](auto number) { forward_as<decltype(number), decltype(number)>(q, call); });
+    else
+        mf_by_weight(type, [&](auto number) { forward_as<decltype(number), float>(q, call); });
 }
 
 void backward(struct mf_queue *q, const struct mf_call *call)

@@ -12,7 +12,13 @@ struct mf_bf16 {
     uint16_t bits;
 };
 
+/** A weight of 8 bits, without its scale. */
+struct mf_i8 {
+    int8_t bits;
+};
+
 __device__ inline float mf_wide(float x) { return x; }
+__device__ inline float mf_wide(mf_i8 x) { return float(x.bits); }
 __device__ inline float mf_wide(mf_bf16 x)
 {
 #ifdef __CUDACC__
@@ -59,7 +65,7 @@ template <> __device__ inline mf_f16 mf_round<mf_f16>(float x)
 #endif
 }
 
-/** Calls @p work with a number of the type of arrays: f32, bf16 or f16. */
+/** Calls @p work with a number of the type of arrays: f32, bf16 or f16. Weights may be i8, too. */
 template <class Work> void mf_by_type(enum mf_type type, const Work &work)
 {
     MF_ASSERT(type == MF_F32 || type == MF_BF16 || type == MF_F16);
@@ -69,6 +75,13 @@ template <class Work> void mf_by_type(enum mf_type type, const Work &work)
         work(mf_f16());
     else
         work(float());
+}
+template <class Work> void mf_by_weight(enum mf_type type, const Work &work)
+{
+    if (type == MF_I8)
+        work(mf_i8());
+    else
+        mf_by_type(type, work);
 }
 
 #endif

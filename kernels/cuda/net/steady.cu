@@ -23,7 +23,7 @@ template <class T, class U> struct steady_body {
     size_t rows, k, m;
     const T *x;
     const U *w;
-    const float *bias;
+    const float *bias, *scale;
     T *y;
     int act;
     bool wide;
@@ -42,7 +42,8 @@ template <class T, class U> struct steady_body {
             }
         }
         for (unsigned r = 0; r < ROWS && first + r < rows; ++r) {
-            const float all = mf_warp_sum(sum[r]) + (bias ? bias[column] : 0);
+            const float product = mf_warp_sum(sum[r]) * (scale ? scale[column] : 1);
+            const float all = product + (bias ? bias[column] : 0);
 
             if (lane == 0) y[(first + r) * m + column] = mf_round<T>(mf_act_value(act, all));
         }
@@ -58,12 +59,13 @@ void forward(struct mf_queue *q, const struct mf_call *call)
     mf_by_type(call->in[0].shape.type, [&](auto number) {
         using T = decltype(number);
 
-        mf_by_type(w.type, [&](auto weight) {
+        mf_by_weight(w.type, [&](auto weight) {
             using U = decltype(weight);
 
             mf_rows_run(q, (rows + ROWS - 1) / ROWS * m,
                         steady_body<T, U>{rows, k, m, mf_numbers<T>(call->in[0]), mf_numbers<U>(call->in[1]),
-                                          mf_floats(call->in[2]), mf_numbers<T>(call->out[0]), call->attr->act, wide});
+                                          mf_floats(call->in[2]), mf_floats(call->in[3]), mf_numbers<T>(call->out[0]),
+                                          call->attr->act, wide});
         });
     });
 }

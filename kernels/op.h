@@ -3,10 +3,10 @@
  *
  * Rule of types: arithmetic is f32. Activations, and the copies of weights that products read, may have 16 bits (bf16,
  * f16). An operation widens what it reads, and rounds what it writes to the nearest. Its data inputs have one type, and
- * out[0] has that type. Weights of language models may have 8 or 16 bits (i8, bf16, f16) where activations are f32.
- * Those of 8 bits are multiples of a scale, one for each row of a matrix. Arrays saved for backward are f32, but a fused activation's input has the type of out[0]. The
- * gradient of an activation has its type. That of weights (shared) is f32, also where the operation read a copy of 16
- * bits.
+ * out[0] has that type. Weights of language models may have 8 or 16 bits where activations are f32. Arrays saved for
+ * backward are f32, but a fused activation's input has the type of out[0]. The gradient of an activation has its type.
+ * That of weights (shared) is f32, also where the operation read a copy of 16 bits. Weights of 8 bits are whole
+ * numbers, and each of their rows has a scale (f32).
  *
  * Rule: an operation sees the tensors of its call and nothing else. It allocates nothing: work memory and handles of
  * libraries are made when a list is planned (src/net/pass.h). */

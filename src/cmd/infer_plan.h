@@ -12,6 +12,12 @@
     MF_CHOICE(type, "plan", plan, "auto", "auto|off", \
               "auto: the run is planned, and refused before memory is taken where it does not fit; off: it begins")
 
+/** The row of --dtype: mf_language_weigh() takes it. */
+#define MF_DTYPE_ROW(type)                                      \
+    MF_CHOICE(                                                  \
+        type, "dtype", dtype, "auto", "auto|f32|bf16|f16|int8", \
+        "weights of products and tables of tokens in memory; auto: as in the file where it has 16 bits, else f32")
+
 /**
  * Plans a run on this rank's device. Sets @p wish, and what session->predicted has. Without
  * a plan ("off") they follow from @p work: its context, or that of the model. A line says the plan. Call

@@ -34,6 +34,17 @@ static void find_frequencies(struct mf_engine *e)
     }
 }
 
+/* Factors of weights of 8 bits, which are up to 127. */
+static void invent_scale(struct mf_engine *e, int v, float scale)
+{
+    const size_t n = e->lists.net->value[v].shape.d[0];
+    float *all = MF_MUST(malloc((n + 1) * sizeof *all), "weights on their way");
+
+    for (size_t i = 0; i < n; ++i) all[i] = scale;
+    mf_place_put(e->queue, MF_PLACE_DEVICE, mf_walk_at(e->walk, e->lists.prompt[0].list, v), all, n * sizeof *all);
+    free(all);
+}
+
 /* Uniform ones, which are drawn faster than normal ones of the same deviation. */
 static void invent(struct mf_engine *e, const struct mf_weights *w)
 {
@@ -43,6 +54,7 @@ static void invent(struct mf_engine *e, const struct mf_weights *w)
         if (!weight || weight->start != MF_START_NORMAL) continue;
         weight->start = MF_START_UNIFORM;
         weight->spread *= sqrt(3);
+        if (weight->set == MF_SET_BORROWED) invent_scale(e, (int)v, (float)weight->spread / 127);
     }
     mf_weights_start(w, 1);
 }
@@ -100,6 +112,7 @@ static int open_all(struct mf_engine *e, const char *folder, const struct mf_eng
     struct mf_gen_size size;
 
     MF_TRY(agree(wish, open_file(e, folder, wish->random, file)));
+    e->model.weights = wish->weights;
     size = (struct mf_gen_size){wish->requests, e->context, wish->logits, wish->pages};
     MF_TRY(agree(wish, make(e, &size, &grid)));
     MF_TRY(mf_gen_ranks_open(&e->ranks, &grid, &e->cut.ways, &e->lists, e->queue, &memory));

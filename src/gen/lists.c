@@ -17,13 +17,13 @@ struct maker {
     struct mf_gen_lists *to;
 };
 
-static int add(struct maker *m, const char *name, size_t rows, size_t answers, int steady, struct mf_decoder_list *to)
+static int add(struct maker *m, const char *name, size_t rows, size_t answers, struct mf_decoder_list *to)
 {
     struct mf_gen_lists *l = m->to;
 
     l->rows = mf_max(l->rows, rows);
     l->answers = mf_max(l->answers, answers);
-    return mf_decoder_build(m->model, &l->room, &m->ways->tensor, l->net, name, rows, answers, steady, to);
+    return mf_decoder_build(m->model, &l->room, &m->ways->tensor, l->net, name, rows, answers, to);
 }
 
 static int build(struct maker *m)
@@ -33,14 +33,14 @@ static int build(struct maker *m)
     const size_t chunk = mf_min(MF_GEN_CHUNK, size->context);
 
     for (size_t k = 0; k < MF_GEN_PROMPTS; ++k)
-        MF_TRY(add(m, "prompt", mf_min((size_t)MF_GEN_CHUNK >> 2 * (MF_GEN_PROMPTS - 1 - k), size->context), 1, 0,
+        MF_TRY(add(m, "prompt", mf_min((size_t)MF_GEN_CHUNK >> 2 * (MF_GEN_PROMPTS - 1 - k), size->context), 1,
                    &l->prompt[k]));
-    if (size->logits) MF_TRY(add(m, "seen", chunk, chunk, 0, &l->seen));
+    if (size->logits) MF_TRY(add(m, "seen", chunk, chunk, &l->seen));
     for (size_t rows = 1; l->steps == 0 || l->step[l->steps - 1].rows < size->requests; rows *= 2) {
         const size_t n = mf_min(rows, size->requests);
 
         MF_ASSERT(l->steps < MF_GEN_STEPS);
-        MF_TRY(add(m, "step", n, n, 1, &l->step[l->steps]));
+        MF_TRY(add(m, "step", n, n, &l->step[l->steps]));
         ++l->steps;
     }
     return MF_OK;

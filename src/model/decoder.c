@@ -22,7 +22,6 @@ struct decoder {
     struct mf_partners split; /* ranks 1: this one has everything */
     struct mf_build b;
     struct mf_decoder_list *to;
-    int steady;
 };
 
 /* -- parts -- */
@@ -41,7 +40,7 @@ static int cut_weight(struct decoder *d, const char *layer, const char *end, str
 
     snprintf(name, sizeof name, "%s.%s", layer, end);
     v = mf_build_parameter(&d->b, name, shape, MF_START_NORMAL, 0.02);
-    if (v >= 0 && d->split.ranks > 1)
+    if (v >= 0 && d->split.ranks > 1 && all > 0)
         d->b.list->net->value[v].weight->shard = (struct mf_shard){axis, own.first, own.count, all, d->split.group};
     return v;
 }
@@ -54,35 +53,48 @@ static int weight(struct decoder *d, const char *layer, const char *end, struct 
     return mf_build_parameter(&d->b, name, shape, MF_START_NORMAL, 0.02);
 }
 
-/* Steps have few rows, of any number of requests. */
-static int times(struct decoder *d, const char *name, int x, int w, int bias)
+/* A table, or the weights of a product, of which this rank may have a part. Weights of 8 bits have *scale, a factor of
+ * each row, which no file has. */
+static int matrix(struct decoder *d, const char *layer, size_t rows, size_t columns, enum mf_type type,
+                  const struct mf_shard *shard, int *scale)
 {
-    const int in[] = {x, w, bias};
+    const struct mf_span own = {shard->first, shard->count};
+    const int w =
+        cut_weight(d, layer, "weight", (struct mf_shape){type, 2, {rows, columns}}, shard->axis, own, shard->of);
 
-    return d->steady ? mf_build_steady_linear(&d->b, name, x, w, bias)
-                     : mf_build_node(&d->b, MF_OP_LINEAR, (struct mf_attr){0}, name, bias < 0 ? 2 : 3, in);
+    *scale = -1;
+    if (type != MF_I8 || w < 0) return w;
+    *scale = weight(d, layer, "scale", (struct mf_shape){MF_F32, 1, {rows}});
+    if (*scale >= 0) d->b.list->net->value[*scale].weight->set = MF_SET_BORROWED;
+    return w;
 }
 
-/* x w' or x w' + b. */
+/* x w' or x w' + b, where this rank has @p columns of y. @p shard: of the weights. */
+static int times(struct decoder *d, const char *node, const char *name, int x, size_t columns, int bias,
+                 const struct mf_shard *shard, enum mf_type type)
+{
+    const struct mf_shape shape = mf_build_shape(&d->b, x), row = {MF_F32, 1, {columns}};
+    int in[4] = {x, -1, -1, -1};
+
+    in[1] = matrix(d, name, columns, mf_shape_last(&shape), type, shard, &in[3]);
+    if (bias) in[2] = cut_weight(d, name, "bias", row, 0, (struct mf_span){shard->first, shard->count}, shard->of);
+    return mf_build_steady_linear(&d->b, node, in);
+}
+
+static const struct mf_shard whole_weight = {0};
+
 static int product(struct decoder *d, const char *name, int x, size_t columns, int bias)
 {
-    const struct mf_shape shape = mf_build_shape(&d->b, x);
-    const int w = weight(d, name, "weight", (struct mf_shape){MF_F32, 2, {columns, mf_shape_last(&shape)}});
-
-    return times(d, name, x, w, bias ? weight(d, name, "bias", (struct mf_shape){MF_F32, 1, {columns}}) : -1);
+    return times(d, name, name, x, columns, bias, &whole_weight, d->m->weights);
 }
 
 /* The same, with this rank's part of @p columns. */
 static int first_product(struct decoder *d, const char *name, int x, size_t columns, int bias)
 {
-    const struct mf_shape shape = mf_build_shape(&d->b, x);
     const size_t n = columns / d->split.ranks;
-    const struct mf_span own = {n * d->split.rank, n};
-    const int w =
-        cut_weight(d, name, "weight", (struct mf_shape){MF_F32, 2, {n, mf_shape_last(&shape)}}, 0, own, columns);
+    const struct mf_shard shard = {.first = n * d->split.rank, .count = n, .of = columns};
 
-    return times(d, name, x, w,
-                 bias ? cut_weight(d, name, "bias", (struct mf_shape){MF_F32, 1, {n}}, 0, own, columns) : -1);
+    return times(d, name, name, x, n, bias, &shard, d->m->weights);
 }
 
 /* Appends the sum over the ranks that share the layers. */
@@ -98,13 +110,12 @@ static int summed(struct decoder *d, int y)
 static int second_product(struct decoder *d, const char *name, int x, size_t columns, int bias)
 {
     const struct mf_shape shape = mf_build_shape(&d->b, x);
-    const size_t n = mf_shape_last(&shape), rank = d->split.rank;
-    int w, y;
+    const size_t n = mf_shape_last(&shape);
+    const struct mf_shard shard = {1, n * d->split.rank, n, n * d->split.ranks, 0};
+    int y;
 
     if (d->split.ranks == 1) return product(d, name, x, columns, bias);
-    w = cut_weight(d, name, "weight", (struct mf_shape){MF_F32, 2, {columns, n}}, 1, (struct mf_span){n * rank, n},
-                   n * d->split.ranks);
-    y = summed(d, times(d, "part", x, w, -1));
+    y = summed(d, times(d, "part", name, x, columns, 0, &shard, d->m->weights));
     if (!bias) return y;
     return mf_build_two(&d->b, MF_OP_ADD, name, y, weight(d, name, "bias", (struct mf_shape){MF_F32, 1, {columns}}));
 }
@@ -194,7 +205,7 @@ static int expert_product(struct decoder *d, const char *name, int x, int offset
 {
     const size_t experts = d->m->experts, before = d->b.list->net->values;
     const struct mf_shape in = mf_build_shape(&d->b, x), one = {MF_F32, 2, {rows, mf_shape_last(&in)}};
-    const struct mf_attr attr = {.row_groups = (int)experts, .steady = d->steady};
+    const struct mf_attr attr = {.row_groups = (int)experts, .steady = 1};
     char text[60];
     int stack;
 
@@ -221,7 +232,7 @@ static int second(const struct decoder *d)
 static int experts(struct decoder *d, int x)
 {
     const struct mf_language *m = d->m;
-    const int scores = product(d, "router", x, m->experts, 0);
+    const int scores = times(d, "router", "router", x, m->experts, 0, &whole_weight, MF_F32);
     const struct mf_attr route = {.choices = m->chosen, .temperature = 1}, permute = {.experts = m->experts};
     int weights = mf_build_node(&d->b, MF_OP_ROUTE, route, "route", 1, &scores), places, y;
     const int in[] = {x, second(d)};
@@ -266,19 +277,21 @@ static size_t table_rows(const struct decoder *d)
     return ranks == 1 ? n : ((n + ranks - 1) / ranks + 15) / 16 * 16;
 }
 
-static int table(struct decoder *d, const char *name)
+static int table(struct decoder *d, const char *name, int *scale)
 {
     const size_t n = d->m->vocabulary, rows = table_rows(d), first = mf_min(rows * d->split.rank, n);
+    const struct mf_shard shard = {.first = first, .count = mf_min(rows, n - first), .of = n};
 
-    return cut_weight(d, name, "weight", (struct mf_shape){MF_F32, 2, {rows, d->m->embedding}}, 0,
-                      (struct mf_span){first, mf_min(rows, n - first)}, n);
+    return matrix(d, name, rows, d->m->embedding, d->m->weights, &shard, scale);
 }
 
 static int embedded(struct decoder *d)
 {
     const struct mf_language *m = d->m;
-    int x = summed(d, mf_build_two(&d->b, MF_OP_GATHER, "tokens", table(d, "tokens"), d->to->own_tokens));
+    int in[3] = {-1, d->to->own_tokens, -1}, x;
 
+    in[0] = table(d, "tokens", &in[2]);
+    x = summed(d, mf_build_node(&d->b, MF_OP_GATHER, (struct mf_attr){.wide = 1}, "tokens", 3, in));
     d->to->first_token = table_rows(d) * d->split.rank;
 
     if (m->embedding != m->width) x = product(d, "before", x, m->width, 0);
@@ -310,8 +323,10 @@ static int gathered(struct decoder *d, int y)
 /* The last product, by the table of tokens or a weight of its own. */
 static int logits(struct decoder *d, int x)
 {
-    const int y = times(d, "logits", x, table(d, d->m->tied ? "tokens" : "head"), -1);
+    int in[4] = {x, -1, -1, -1}, y;
 
+    in[1] = table(d, d->m->tied ? "tokens" : "head", &in[3]);
+    y = mf_build_steady_linear(&d->b, "logits", in);
     return d->split.ranks == 1 ? y : gathered(d, y);
 }
 
@@ -364,16 +379,13 @@ int mf_decoder_can_split(const struct mf_language *m, size_t ranks)
 }
 
 int mf_decoder_build(const struct mf_language *m, const struct mf_decoder_room *room, const struct mf_partners *split,
-                     struct mf_net *net, const char *name, size_t rows, size_t answers, int steady,
-                     struct mf_decoder_list *to)
+                     struct mf_net *net, const char *name, size_t rows, size_t answers, struct mf_decoder_list *to)
 {
-    struct decoder d = {
-        .m = m, .room = room, .split = {.ranks = 1}, .b = {.list = mf_list_new(net, name)}, .to = to, .steady = steady};
+    struct decoder d = {.m = m, .room = room, .split = {.ranks = 1}, .b = {.list = mf_list_new(net, name)}, .to = to};
     int x;
 
     if (split) d.split = *split;
     MF_TRY(mf_decoder_can_split(m, d.split.ranks));
-
     *to = (struct mf_decoder_list){.list = d.b.list, .rows = rows, .answers = answers};
     inputs(&d);
     x = embedded(&d);

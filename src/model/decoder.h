@@ -6,8 +6,8 @@
  * first and second and the products qkv, out, in and inner. The last norm is last, the last product head. Between
  * tables and layers of another width stand before and behind. Queries, keys and values are one product, as are the two
  * halves of a gated inner part. A layer with experts has the product router, and of expert ID experts.ID.in and
- * experts.ID.inner. Blank rows come last: they go to no expert (MF_NUMBER_SAMPLES is the number of the others).
- * Rule: all functions are local. */
+ * experts.ID.inner. Weights of 8 bits, NAME.weight, have factors of their rows, NAME.scale. Blank rows come last: they
+ * go to no expert (MF_NUMBER_SAMPLES is the number of the others). Rule: all functions are local. */
 #ifndef MF_MODEL_DECODER_H
 #define MF_MODEL_DECODER_H
 
@@ -40,13 +40,13 @@ struct mf_decoder_list {
     int picked;         /* [answers] i32, kept: tokens */
 };
 
-/** Appends a list of so many rows and answers to @p net. Steady ones are fast for few rows, and a row has the same bits
- * in all of them. Ranks may share every layer (@p split; NULL: they do not). Each has a part of the heads, of the inner
- * columns and of the vocabulary. Two sums a layer join what they computed, and all have all logits. Refuses with
- * MF_USAGE. Source: M. Shoeybi et al., "Megatron-LM", arXiv:1909.08053, 2019. */
+/** Appends a list of so many rows and answers to @p net. A row has the same bits in all of them. Ranks may share every
+ * layer (@p split; NULL: they do not). Each has a part of the heads, of the inner columns and of the vocabulary. Two
+ * sums a layer join what they computed, and all have all logits. Refuses with MF_USAGE. Source: M. Shoeybi et al.,
+ * "Megatron-LM", arXiv:1909.08053, 2019. */
 int mf_decoder_build(const struct mf_language *model, const struct mf_decoder_room *room,
                      const struct mf_partners *split, struct mf_net *net, const char *name, size_t rows, size_t answers,
-                     int steady, struct mf_decoder_list *list);
+                     struct mf_decoder_list *list);
 
 /** Can so many ranks share every layer? */
 int mf_decoder_splits(const struct mf_language *model, size_t ranks);

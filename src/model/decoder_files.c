@@ -12,6 +12,7 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/model/decoder_names.h"
+#include "src/model/rounded.h"
 
 enum { STACKED = MF_DECODER_STACKED, NAMED = 10, NAME = MF_DECODER_NAME, PIECE = 1 << 20 /* numbers */ };
 
@@ -35,6 +36,15 @@ static const char *prefix_of(const struct mf_safetensors *file, const struct mf_
         if (mf_safetensors_find(file, name)) return f->prefix[k];
     }
     return NULL;
+}
+
+/* The type of the table of tokens. */
+static enum mf_type type_of(const struct mf_safetensors *file, const struct mf_language *m)
+{
+    char name[NAME];
+
+    snprintf(name, sizeof name, "%s%s.weight", prefix_of(file, m), mf_decoder_families[m->family].part[0].array[0]);
+    return mf_safetensors_find(file, name)->type;
 }
 
 /* A network that is far larger than its file is not built. */
@@ -72,6 +82,7 @@ static int settle(const struct mf_safetensors *file, struct mf_language *m)
                        mf_safetensors_path(file), mf_decoder_families[m->family].prefix[0],
                        mf_decoder_families[m->family].part[0].array[0], mf_language_name(m->family));
     if (mf_safetensors_find(file, head)) m->tied = 0;
+    m->type = type_of(file, m);
     return check_size(file, m);
 }
 
@@ -289,15 +300,51 @@ static int check_finite(const struct loading *l, const char *array, size_t n, co
     return MF_OK;
 }
 
-/* Rows of a weight from memory of the host. */
-static void put_rows(const struct loading *l, const struct mf_value *value, size_t first, size_t rows,
-                     const float *from)
+/* Rows of a value from memory of the host. */
+static void put_rows(const struct mf_weights *w, int v, size_t first, size_t rows, const void *from)
 {
-    const struct mf_weights *w = l->w;
+    const struct mf_value *value = &w->net->value[v];
     const size_t row = mf_shape_bytes(&value->shape) / value->shape.d[0];
-    char *to = mf_walk_at(w->walk, w->list, (int)(value - w->net->value));
 
-    mf_place_put(w->queue, value->place, to + first * row, from, rows * row);
+    mf_place_put(w->queue, value->place, (char *)mf_walk_at(w->walk, w->list, v) + first * row, from, rows * row);
+}
+
+/* The factors of the rows of a weight of 8 bits. */
+static int scale_of(const struct mf_net *net, const struct mf_value *value)
+{
+    char name[NAME];
+    int v;
+
+    snprintf(name, sizeof name, "%.*s.scale", (int)(strlen(value->name) - strlen(".weight")), value->name);
+    v = mf_value_find(net, name);
+    MF_ASSERT(v >= 0);
+    return v;
+}
+
+/* The same of a weight, in its type. */
+static int round_rows(const struct loading *l, const struct piece *p, size_t first, size_t rows, const float *from)
+{
+    const struct mf_value *value = p->value;
+    const size_t columns = mf_shape_count(&value->shape) / value->shape.d[0], n = rows * columns;
+    const int v = (int)(value - l->w->net->value);
+    float *scale;
+    void *to;
+    size_t fit;
+
+    if (value->shape.type == MF_F32) {
+        put_rows(l->w, v, first, rows, from);
+        return MF_OK;
+    }
+    to = MF_MUST(malloc(n * mf_type_bytes(value->shape.type) + 1), "weights on their way");
+    scale = MF_MUST(malloc((rows + 1) * sizeof *scale), "weights on their way");
+    fit = mf_rounded(value->shape.type, rows, columns, from, to, scale);
+    if (fit == n) put_rows(l->w, v, first, rows, to);
+    if (value->shape.type == MF_I8) put_rows(l->w, scale_of(l->w->net, value), first, rows, scale);
+    free(scale);
+    free(to);
+    if (fit == n) return MF_OK;
+    return mf_fail(MF_NUMERIC, "'%s': %g of its array '%s' is too large for %s; try: --dtype f32",
+                   mf_safetensors_path(l->file), (double)from[fit], p->array->name, mf_type_name(value->shape.type));
 }
 
 /* Rows of an expert in a joined array are columns of the file. */
@@ -323,8 +370,7 @@ static int read_rows(struct loading *l, const struct piece *p, struct mf_span ro
     MF_TRY(read_block(l, p, rows, read));
     MF_TRY(check_finite(l, p->array->name, n, read));
     if (p->turned) turn(rows.count, p->columns.count, read, turned);
-    put_rows(l, p->value, p->at + rows.first - p->rows.first, rows.count, p->turned ? turned : read);
-    return MF_OK;
+    return round_rows(l, p, p->at + rows.first - p->rows.first, rows.count, p->turned ? turned : read);
 }
 
 /* By pieces: no more than this beside the weight itself is in memory. */

@@ -8,7 +8,7 @@
 #include "src/model/weights.h"
 
 /** Finds out if a file has a head of its own, which wins over a tied one (model->tied). Refuses with MF_INPUT a file
- * without the table of tokens, and types that do not run here. */
+ * without the table of tokens, and types that do not run here. The file says the type of weights (model->type). */
 int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *model);
 
 /** The same of a model that reads whole texts (encoder.h). *pooler: the file has one. Refuses with MF_INPUT. */

@@ -29,7 +29,7 @@ static int product(struct encoder *e, const char *name, int x, size_t columns)
     w = mf_build_parameter(&e->b, text, weight, MF_START_NORMAL, 0.02);
     snprintf(text, sizeof text, "%s.bias", name);
     bias = mf_build_parameter(&e->b, text, rows_of(MF_F32, columns), MF_START_NUMBER, 0);
-    return mf_build_steady_linear(&e->b, name, x, w, bias);
+    return mf_build_steady_linear(&e->b, name, (const int[]){x, w, bias, -1});
 }
 
 static int attention(struct encoder *e, int x)

@@ -1,5 +1,9 @@
-/* See language.h: how many numbers a model has. */
+/* See language.h: how many numbers a model has, and their type. */
 #include "src/model/language.h"
+
+#include <string.h>
+
+#include "src/base/err.h"
 
 /* A product of so many inputs and outputs. */
 static uint64_t product(uint64_t inputs, uint64_t outputs, int bias) { return inputs * outputs + (bias ? outputs : 0); }
@@ -42,4 +46,18 @@ uint64_t mf_language_parameters(const struct mf_language *m)
     if (m->last_norm) n += norm(m);
     if (m->family == MF_BERT) n += norm(m) + product(m->width, m->width, 1); /* behind the tables; the pooler */
     return n;
+}
+
+int mf_language_weigh(struct mf_language *m, const char *word)
+{
+    static const enum mf_type types[] = {MF_F32, MF_BF16, MF_F16, MF_I8};
+
+    m->weights = m->type == MF_BF16 || m->type == MF_F16 ? m->type : MF_F32;
+    if (strcmp(word, "auto") == 0) return MF_OK;
+    for (size_t k = 0; k < sizeof types / sizeof *types; ++k)
+        if (strcmp(word, mf_type_name(types[k])) == 0) {
+            m->weights = types[k];
+            return MF_OK;
+        }
+    return mf_fail(MF_USAGE, "--dtype '%.40s' is not known; there are auto, f32, bf16, f16, int8", word);
 }

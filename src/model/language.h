@@ -40,7 +40,8 @@ struct mf_language {
     int last_norm;                  /* a norm behind the last layer */
     int attention_bias, inner_bias; /* products of attention, of the inner part have biases */
     struct mf_rope rope;
-    enum mf_type type; /* of the weights by the configuration; MF_TYPES: it does not say */
+    enum mf_type type;    /* of the weights by the configuration, or by their file; MF_TYPES: they do not say */
+    enum mf_type weights; /* of tables of tokens and of products in memory: f32, bf16, f16 or i8. All others are f32 */
 };
 
 /**
@@ -52,6 +53,10 @@ int mf_language_read(const char *path, struct mf_language *model);
 
 /** Numbers in all weights, exactly: each table once. BERT's has its pooler. At most 2^53. */
 uint64_t mf_language_parameters(const struct mf_language *model);
+
+/** Sets the type of weights in memory by a word: "f32", "bf16", "f16", "int8", or "auto". Then it is that of the file
+ * where it has 16 bits, else f32. Refuses with MF_USAGE. */
+int mf_language_weigh(struct mf_language *model, const char *word);
 
 /** Its model_type: "gpt2". */
 const char *mf_language_name(enum mf_language_family family);

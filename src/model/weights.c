@@ -142,18 +142,28 @@ static struct held given_of(const struct mf_weights *w, int v, enum mf_state sta
 /* Number @p i of those that are held. */
 static void *number_of(const struct held *held, size_t i) { return (char *)held->at + i * mf_type_bytes(held->type); }
 
+/* Whole numbers have 8 bits. */
+static void narrow(enum mf_type type, size_t n, const float *from, void *to)
+{
+    for (size_t i = 0; i < n; ++i)
+        if (type == MF_I8)
+            ((int8_t *)to)[i] = (int8_t)lrintf(from[i]);
+        else
+            ((uint16_t *)to)[i] = type == MF_BF16 ? mf_bf16_of(from[i]) : mf_f16_of(from[i]);
+}
+
 /* Numbers [first, first + count) of those that are held. */
 static void put(struct mf_queue *queue, const struct held *held, size_t first, size_t count, const float *from)
 {
     const size_t bytes = count * mf_type_bytes(held->type);
-    uint16_t *half = NULL;
+    void *other = NULL;
 
     if (held->type != MF_F32) {
-        half = MF_MUST(malloc(bytes + 1), "weights on their way");
-        for (size_t i = 0; i < count; ++i) half[i] = held->type == MF_BF16 ? mf_bf16_of(from[i]) : mf_f16_of(from[i]);
+        other = MF_MUST(malloc(bytes + 1), "weights on their way");
+        narrow(held->type, count, from, other);
     }
-    mf_place_put(queue, held->place, number_of(held, first), half ? (const void *)half : from, bytes);
-    free(half);
+    mf_place_put(queue, held->place, number_of(held, first), other ? other : from, bytes);
+    free(other);
 }
 
 static void get(struct mf_queue *queue, const struct held *held, size_t first, size_t count, float *to)
@@ -168,11 +178,13 @@ static void get(struct mf_queue *queue, const struct held *held, size_t first, s
 
 /* -- start -- */
 
-/* Names are hashed into the seed, so weights do not depend on their order. */
-static float start_of(const struct mf_weight *weight, uint64_t seed, size_t i)
+/* Names are hashed into the seed, so weights do not depend on their order. Numbers of 8 bits are uniform up to 127. */
+static float start_of(const struct mf_weight *weight, enum mf_type type, uint64_t seed, size_t i)
 {
+    const double spread = type == MF_I8 ? 127 : weight->spread;
+
     switch (weight->start) {
-    case MF_START_UNIFORM: return (float)(weight->spread * (2 * mf_random_uniform(seed, MF_STREAM_WEIGHTS, i) - 1));
+    case MF_START_UNIFORM: return (float)(spread * (2 * mf_random_uniform(seed, MF_STREAM_WEIGHTS, i) - 1));
     case MF_START_NORMAL: return (float)(weight->spread * mf_random_normal(seed, MF_STREAM_WEIGHTS, i));
     default: return (float)weight->spread;
     }
@@ -190,7 +202,8 @@ static void start_one(struct mf_queue *queue, const struct mf_value *value, uint
         for (size_t i = 0; i < count; ++i) {
             const size_t place = held->part.first + first + i;
 
-            numbers[i] = start_of(value->weight, seed, mf_shard_place(&value->weight->shard, &value->shape, place));
+            numbers[i] = start_of(value->weight, value->shape.type, seed,
+                                  mf_shard_place(&value->weight->shard, &value->shape, place));
         }
         put(queue, held, first, count, numbers);
     }

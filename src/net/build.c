@@ -206,11 +206,9 @@ int mf_build_attention_kept(struct mf_build *build, const char *name, const int 
     return mf_build_node(build, MF_OP_ATTENTION_KEPT, attr, name, 5, in);
 }
 
-int mf_build_steady_linear(struct mf_build *build, const char *name, int x, int weight, int bias)
+int mf_build_steady_linear(struct mf_build *build, const char *name, const int in[4])
 {
-    const int in[] = {x, weight, bias};
-
-    return mf_build_node(build, MF_OP_STEADY_LINEAR, (struct mf_attr){0}, name, 3, in);
+    return mf_build_node(build, MF_OP_STEADY_LINEAR, (struct mf_attr){0}, name, 4, in);
 }
 
 int mf_build_pick(struct mf_build *build, const char *name, const int in[5])

@@ -78,8 +78,9 @@ void mf_build_keep(struct mf_build *build, const char *name, int rows, int cache
  * MF_OP_ATTENTION_KEPT has them. */
 int mf_build_attention_kept(struct mf_build *build, const char *name, const int in[5], struct mf_attr attr);
 
-/** MF_OP_STEADY_LINEAR with the parameters @p weight and @p bias (-1: none). A row has the same bits in any call. */
-int mf_build_steady_linear(struct mf_build *build, const char *name, int x, int weight, int bias);
+/** MF_OP_STEADY_LINEAR. @p in: x, weights, a bias or -1, scales of weights of 8 bits or -1. A row has the same bits in
+ * any call. */
+int mf_build_steady_linear(struct mf_build *build, const char *name, const int in[4]);
 
 /** A token of each row of logits: MF_OP_PICK. @p in: logits, wishes, numbers, tokens that were kept, pages. */
 int mf_build_pick(struct mf_build *build, const char *name, const int in[5]);

@@ -1,5 +1,5 @@
 /* steady_linear on cpu: products of rows with weights, in vectors (steady_text.c), and what calls them (steady.c).
- * Rule: a sum has a part for each lane of a vector, with the terms of its lane in their order. So it has the same bits
+ * Rule: a sum has a part for each lane of a vector. A lane adds its terms in their order. So a sum has the same bits
  * whatever other rows there are, and on any number of threads. */
 #ifndef MF_KERNELS_CPU_NET_STEADY_H
 #define MF_KERNELS_CPU_NET_STEADY_H

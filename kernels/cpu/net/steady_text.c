@@ -215,7 +215,7 @@ INNER void put_block(const struct mf_steady *s, size_t row, size_t column, size_
             s->y[(row + r) * s->m + column + j] = y[r * WEIGHTS + j];
 }
 
-/* The three weights of the next panel come nearer while a block of rows is multiplied, a share with each block. */
+/* Three weights of the next panel come nearer while a block of rows is multiplied. Each block fetches a share. */
 INNER void fetch(const struct mf_steady *s, const struct panel *p, size_t j, size_t block)
 {
     const size_t size = mf_type_bytes(s->type), blocks = mf_steady_blocks(s);

@@ -21,7 +21,7 @@
 struct generation {
     struct mf_common common;
     struct mf_prompt_opts from;
-    const char *logits, *plan, *map;
+    const char *logits, *plan, *map, *dtype;
     struct mf_texts stop;
     long most, length, context, requests, top_k, tensor, stages;
     double temperature, top_p, repetition;
@@ -53,6 +53,7 @@ static const struct mf_opt rows[] = {
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
     ROW("map", map, MF_TEXT, NULL,
         "which device has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map). Each device is a stage"),
+    MF_DTYPE_ROW(generation),
     MF_INFER_PLAN_ROW(generation),
     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
@@ -376,6 +377,7 @@ static int find_work(struct job *job)
     int has_weights;
 
     MF_TRY(mf_decoder_read(job->folder, &job->model, &has_weights));
+    MF_TRY(mf_language_weigh(&job->model, o->dtype));
     MF_TRY(mf_gen_map_stages(o->map, &stages));
     *w = (struct mf_gen_work){.model = &job->model,
                               .name = mf_name_base(job->folder),

@@ -23,7 +23,7 @@ static void cut_weight(char *name)
 
     if (at)
         at[strlen(experts) - 1] = '\0';
-    else if (dot && (strcmp(dot, ".weight") == 0 || strcmp(dot, ".bias") == 0))
+    else if (dot && (strcmp(dot, ".weight") == 0 || strcmp(dot, ".bias") == 0 || strcmp(dot, ".scale") == 0))
         *dot = '\0';
 }
 

@@ -179,7 +179,8 @@ static void add_array(const struct finding *f, size_t v)
         a->part = MF_MUST(realloc(a->part, (a->parts + 1) * sizeof *a->part), "parts");
         a->part[a->parts++] = p;
         *(a->is_cache ? &part->caches : &part->weights) += a->bytes;
-        if (!a->is_cache) part->numbers += mf_shape_count(&value->shape);
+        if (!a->is_cache && !(value->weight && value->weight->set == MF_SET_BORROWED))
+            part->numbers += mf_shape_count(&value->shape);
     }
     if (a->parts == 0) return; /* no list touches it */
     a->name = mf_format("%s", value->name);

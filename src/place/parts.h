@@ -13,7 +13,7 @@
 struct mf_part {
     char *name;
     size_t weights, caches; /* bytes of what it reads; what parts share counts in each of them */
-    size_t numbers;         /* of its weights */
+    size_t numbers;         /* of its weights; factors of their rows are none */
     size_t work;            /* activations and work memory that live at one time, at most, over all lists [bytes] */
     size_t leaves;          /* activations that the walk makes up to this part, and later ones read [bytes] */
     double operations;      /* floating-point operations of the walk */

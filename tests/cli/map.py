@@ -75,6 +75,21 @@ def check_totals(folder):
     check(alone["needed"] == sum(p["weights"] + p["caches"] for p in one) - 50257 * 768 * 4 + max(p["work"] for p in one), "one device holds it once")
 
 
+def check_types(folder):
+    """Weights of 8 and 16 bits: products and the table of tokens; norms, biases and positions have 32."""
+    config = PUBLISHED["llama-7b"][0]
+    width, inner = config["hidden_size"], config["intermediate_size"]
+    products, norms = 4 * width * width + 3 * width * inner, 2 * width
+    rows = 5 * width + 2 * inner  # outputs of the products of a layer
+    for word, kind, bytes_each, factors in (("bf16", "bf16", 2, 0), ("f16", "f16", 2, 0), ("int8", "int8", 1, rows), ("f32", "f32", 4, 0)):
+        layer = tell(folder, "llama-7b", "--context", "256", "--dtype", word, "--hardware", L4)["parts"][1]
+        want = {kind: bytes_each * products}
+        want["f32"] = want.get("f32", 0) + 4 * (norms + factors)
+        check(layer["weights_by_type"] == want and layer["numbers"] == products + norms, f"{word}: {layer}, want {want}")
+    tied = tell(folder, os.path.join(FIXTURES, "llama3-tied-bf16"))["parts"][0]
+    check(list(tied["weights_by_type"]) == ["bf16"], str(tied))
+
+
 def check_files(folder):
     """--output is what --map reads, by modules of transformers; and the map in words, too."""
     words = "layers.0-3=cuda:2,layers.7.in.weight=cpu,*=cuda:0"
@@ -138,6 +153,7 @@ def check_runs(folder):
 with tempfile.TemporaryDirectory() as work:
     check_published(work)
     check_totals(work)
+    check_types(work)
     check_files(work)
     check_advice(work)
     check_runs(work)

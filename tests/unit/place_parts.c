@@ -134,8 +134,8 @@ static void language(struct mf_queue *queue, int tied)
     struct mf_parts parts;
     size_t numbers = 0;
 
-    CHECK(mf_decoder_build(&m, &room, NULL, net, "prompt", 16, 1, 0, &prompt) == MF_OK);
-    CHECK(mf_decoder_build(&m, &room, NULL, net, "step", 2, 2, 1, &step) == MF_OK);
+    CHECK(mf_decoder_build(&m, &room, NULL, net, "prompt", 16, 1, &prompt) == MF_OK);
+    CHECK(mf_decoder_build(&m, &room, NULL, net, "step", 2, 2, &step) == MF_OK);
     plan_all(net, queue);
     mf_parts_find(net, prompt.list, &parts);
     check_names("a decoder", &parts, "embeddings layers.0 layers.1 layers.2 head");

@@ -41,13 +41,14 @@ static void close_dry(struct dry *d)
 /* -- language models -- */
 
 /* A model that continues texts: a pass is a chunk of a prompt. */
-static int read_decoder(struct mf_mapped *m, struct mf_queue *queue)
+static int read_decoder(const struct mf_map_opts *o, struct mf_mapped *m, struct mf_queue *queue)
 {
     const struct mf_gen_size size = {.requests = m->requests, .context = m->context};
     struct mf_gen_lists lists;
     int rc, weights;
 
     MF_TRY(mf_decoder_read(m->name, &m->language, &weights));
+    MF_TRY(mf_language_weigh(&m->language, o->dtype));
     MF_TRY(mf_gen_check_context(&m->language, m->name, m->context));
     if (m->context > MF_GEN_POSITIONS / m->requests)
         return mf_fail(MF_USAGE,
@@ -91,10 +92,12 @@ static int read_language(const struct mf_map_opts *o, struct mf_mapped *m, struc
     m->is_language = 1;
     MF_TRY(mf_language_read(m->name, &m->language));
     m->context = o->context ? (size_t)o->context : m->language.context;
-    if (m->language.family != MF_BERT) return read_decoder(m, queue);
+    if (m->language.family != MF_BERT) return read_decoder(o, m, queue);
     if (m->context > m->language.context)
         return mf_fail(MF_USAGE, "--context %zu: the model of '%.200s' has %zu positions", m->context, m->name,
                        m->language.context);
+    if (strcmp(o->dtype, "auto") != 0 && strcmp(o->dtype, "f32") != 0)
+        return mf_fail(MF_USAGE, "--dtype %s: models of type bert run with weights of f32 alone", o->dtype);
     return read_encoder(m, queue);
 }
 

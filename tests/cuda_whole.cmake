@@ -43,6 +43,13 @@ add_dependencies(net_split emu_nccl mesoforge_cuda_emu emu_cublaslt)
 add_test(NAME nccl_net_split COMMAND ${MF_MPIEXEC} -n 2 $<TARGET_FILE:net_split>)
 set_tests_properties(nccl_net_split PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=nccl")
+# Language models on ranks that share layers, or are stages.
+add_dependencies(gen_engine emu_nccl mesoforge_cuda_emu emu_cublaslt)
+foreach(exchange host nccl)
+  add_test(NAME ${exchange}_gen_engine COMMAND ${MF_MPIEXEC} -n 2 $<TARGET_FILE:gen_engine> ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language gpt2)
+  set_tests_properties(${exchange}_gen_engine PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
+    ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=${exchange}")
+endforeach()
 # A rank that fails beside exchanges of NCCL holds nobody: it is killed, does not come, is busy, or its NCCL fails.
 function(mf_nccl_end_test way ranks status line)
   set(name nccl_end_${way}_${ranks})

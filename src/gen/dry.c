@@ -53,7 +53,7 @@ void mf_gen_dry_close(struct mf_gen_dry *d)
 
 size_t mf_gen_dry_exchange(const struct mf_gen_dry *d, int host)
 {
-    if (!d->ranks.arrays) return 0;
+    if (!d->ranks.stages.arrays) return 0;
     if (host) return d->host != d->arena ? mf_arena_live(d->host) - d->before_host : 0;
     return mf_arena_live(d->arena) - d->before - d->lists.net->room[MF_PLACE_DEVICE];
 }

@@ -117,7 +117,7 @@ static int open_all(struct mf_engine *e, const char *folder, const struct mf_eng
     MF_TRY(agree(wish, make(e, &size, &grid)));
     MF_TRY(mf_gen_ranks_open(&e->ranks, &grid, &e->cut.ways, &e->lists, e->queue, &memory));
     MF_TRY(agree(wish, mf_walk_open(&e->walk, e->lists.net, e->queue, MF_WALK_PLANNED, &memory)));
-    if (e->ranks.arrays) mf_walk_exchange(e->walk, mf_arrays_exchanges(e->ranks.arrays));
+    if (e->ranks.stages.arrays) mf_walk_exchange(e->walk, mf_arrays_exchanges(e->ranks.stages.arrays));
     MF_TRY(agree(wish, load(e, *file)));
     return agree(wish, take_arrays(e));
 }

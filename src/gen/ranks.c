@@ -6,9 +6,7 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
-#include "src/place/devices.h"
-#include "src/place/map.h"
-#include "src/place/strategy.h"
+#include "src/place/pipeline.h"
 
 /* -- cutting -- */
 
@@ -27,19 +25,6 @@ int mf_gen_grid_check(const struct mf_language *model, const struct mf_gen_grid 
     return MF_OK;
 }
 
-/* Stages of equal memory. */
-static void equal_stages(size_t n, struct mf_place_devices *to)
-{
-    to->count = n;
-    to->device = MF_MUST(calloc(n, sizeof *to->device), "stages");
-    to->linked = MF_MUST(calloc(n * n, 1), "stages");
-    for (size_t k = 0; k < n; ++k) {
-        snprintf(to->device[k].name, sizeof to->device[k].name, "stage %u", (unsigned)k);
-        to->device[k].memory = to->device[k].free = UINT64_C(1) << 60;
-    }
-    memset(to->linked, 1, n * n);
-}
-
 /* A list with all parts says what each of them needs. */
 static int find_parts(const struct mf_language *model, const struct mf_gen_size *size, struct mf_queue *queue,
                       struct mf_gen_cut *cut)
@@ -50,66 +35,6 @@ static int find_parts(const struct mf_language *model, const struct mf_gen_size 
 
     if (rc == MF_OK) mf_parts_find(lists.net, lists.step[0].list, &cut->parts);
     mf_gen_lists_free(&lists, queue);
-    return rc;
-}
-
-static int place(struct mf_gen_cut *cut)
-{
-    struct mf_place_devices stages;
-    int rc;
-
-    equal_stages(cut->ways.stages, &stages);
-    rc = mf_place_auto(&cut->parts, &stages, &cut->placement);
-    mf_place_devices_free(&stages);
-    return rc;
-}
-
-int mf_gen_map_stages(const char *text, size_t *stages)
-{
-    struct mf_place_devices devices;
-    struct mf_map map = {.count = 0};
-    int rc = MF_OK;
-
-    *stages = 1;
-    if (text) rc = mf_map_read(text, &map);
-    if (text && rc == MF_OK) {
-        mf_map_devices(&map, &devices);
-        *stages = devices.count;
-        mf_place_devices_free(&devices);
-    }
-    mf_map_free(&map);
-    return rc;
-}
-
-/* Every stage has something to do. */
-static int check_stages(const struct mf_gen_cut *cut, const struct mf_place_devices *stages)
-{
-    if (stages->count != cut->ways.stages)
-        return mf_fail(MF_USAGE, "--map names %zu devices, and there are %zu stages; leave --pp out", stages->count,
-                       cut->ways.stages);
-    for (size_t d = 0; d < stages->count; ++d) {
-        size_t k = 0;
-
-        while (k < cut->placement.parts && cut->placement.device[k] != d) ++k;
-        if (k == cut->placement.parts)
-            return mf_fail(MF_USAGE, "--map gives no part to %s; leave it out", stages->device[d].name);
-    }
-    return MF_OK;
-}
-
-static int place_by_map(const struct mf_language *model, const char *text, struct mf_gen_cut *cut)
-{
-    struct mf_place_devices stages = {.count = 0};
-    struct mf_map map;
-    int rc = mf_map_read(text, &map);
-
-    if (rc == MF_OK) {
-        mf_map_devices(&map, &stages);
-        rc = mf_map_place(&map, &cut->parts, &stages, model, &cut->placement);
-    }
-    if (rc == MF_OK) rc = check_stages(cut, &stages);
-    mf_place_devices_free(&stages);
-    mf_map_free(&map);
     return rc;
 }
 
@@ -127,7 +52,7 @@ int mf_gen_cut_find(const struct mf_language *model, const struct mf_gen_size *s
                                      .placement = &cut->placement};
     if (grid->stages == 1) return MF_OK;
     MF_TRY(find_parts(model, size, queue, cut));
-    return grid->map ? place_by_map(model, grid->map, cut) : place(cut);
+    return mf_place_stages(&cut->parts, grid->stages, grid->map, model, &cut->placement);
 }
 
 void mf_gen_cut_free(struct mf_gen_cut *cut)
@@ -136,73 +61,19 @@ void mf_gen_cut_free(struct mf_gen_cut *cut)
     mf_device_map_free(&cut->placement);
 }
 
-/* -- groups -- */
+/* -- exchanges -- */
 
 static int stage_of(const struct mf_gen_ranks *r, int rank) { return rank / (int)r->grid.tensor; }
-
-static int open_group(struct mf_gen_ranks *r, int number, const int *colour, const char *name, size_t largest)
-{
-    const struct mf_comm *group;
-
-    MF_TRY(mf_rank_groups_split(&r->groups, r->grid.comm, number, colour, name));
-    group = mf_rank_groups_find(&r->groups, number);
-    return mf_agree(r->grid.comm, group ? mf_arrays_join(r->arrays, number, group, largest) : MF_OK);
-}
-
-static size_t largest_of(const struct mf_gen_lists *lists, int group)
-{
-    size_t most = 0;
-
-    for (size_t k = 0; k < lists->net->lists; ++k) most = mf_max(most, mf_list_largest(lists->net->list[k], group));
-    return most;
-}
-
-static int open_tensor(struct mf_gen_ranks *r, const struct mf_gen_lists *lists, int *colour)
-{
-    if (r->grid.tensor == 1) return MF_OK;
-    for (int k = 0; k < r->grid.comm->size; ++k) colour[k] = stage_of(r, k);
-    return open_group(r, MF_GROUP_TENSOR, colour, "tensor", largest_of(lists, MF_GROUP_TENSOR));
-}
-
-/* The ranks of two stages that have the same part of their layers. */
-static int open_link(struct mf_gen_ranks *r, const struct mf_gen_lists *lists, int a, int b, int *colour)
-{
-    const int number = mf_link_group(a, b), tensor = (int)r->grid.tensor;
-
-    for (int k = 0; k < r->grid.comm->size; ++k)
-        colour[k] = stage_of(r, k) == a || stage_of(r, k) == b ? k % tensor : -1;
-    return open_group(r, number, colour, "stages", largest_of(lists, number));
-}
-
-static int open_groups(struct mf_gen_ranks *r, const struct mf_gen_lists *lists, int *colour)
-{
-    const int stages = (int)r->grid.stages;
-
-    MF_TRY(open_tensor(r, lists, colour));
-    for (int a = 0; lists->link && a < stages; ++a)
-        for (int b = a + 1; b < stages; ++b)
-            if (lists->link[a * stages + b]) MF_TRY(open_link(r, lists, a, b, colour));
-    return MF_OK;
-}
 
 int mf_gen_ranks_open(struct mf_gen_ranks *r, const struct mf_gen_grid *grid, const struct mf_gen_ways *ways,
                       const struct mf_gen_lists *lists, struct mf_queue *queue, struct mf_walk_memory *memory)
 {
-    const enum mf_place p = MF_PLACE_DEVICE;
-    int *colour, rc;
-
     *r = (struct mf_gen_ranks){.grid = *grid, .answers = (int)ways->stage == lists->answering, .teller = -1};
-    *memory = (struct mf_walk_memory){.lasting = {NULL}};
-    if (ranks_of(grid) == 1) return MF_OK;
-    MF_TRY(mf_arrays_open(grid->comm, queue, lists->net->room[p], 0, &r->arrays));
-    memory->room[p] = mf_arrays_memory(r->arrays);
-    colour = MF_MUST(malloc((size_t)grid->comm->size * sizeof *colour), "groups of ranks");
-    rc = open_groups(r, lists, colour);
-    free(colour);
-    if (grid->stages == 1) return rc;
+    MF_TRY(mf_stages_open(&r->stages, grid->comm, grid->tensor, grid->stages, lists->link, lists->net, queue, memory));
+    if (grid->stages == 1) return MF_OK;
     r->teller = lists->answering * (int)grid->tensor;
     r->letter = MF_MUST(calloc(grid->stages * (size_t)grid->comm->size, sizeof(struct mf_letter *)), "messages");
-    return rc;
+    return MF_OK;
 }
 
 /* They carry answer number @p told. */
@@ -224,8 +95,7 @@ static void wait_for_letters(struct mf_gen_ranks *r, size_t told)
 void mf_gen_ranks_close(struct mf_gen_ranks *r)
 {
     for (size_t k = 0; r->letter && k < r->grid.stages; ++k) wait_for_letters(r, k);
-    mf_arrays_close(r->arrays);
-    mf_rank_groups_close(&r->groups);
+    mf_stages_close(&r->stages);
     free(r->letter);
     *r = (struct mf_gen_ranks){.teller = -1};
 }

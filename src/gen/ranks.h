@@ -3,10 +3,8 @@
 #ifndef MF_GEN_RANKS_H
 #define MF_GEN_RANKS_H
 
-#include "mpi/arrays.h"
-#include "mpi/rank_groups.h"
 #include "src/gen/lists.h"
-#include "src/net/walk.h"
+#include "src/model/stages.h"
 #include "src/place/device_map.h"
 
 /** How many ranks of each kind; 1, 1: one rank alone. */
@@ -18,9 +16,6 @@ struct mf_gen_grid {
 
 /** Refuses with MF_USAGE numbers that do not fit the ranks or the model. Local. */
 int mf_gen_grid_check(const struct mf_language *model, const struct mf_gen_grid *grid);
-
-/** How many devices a map names, or 1 without one. Refuses as mf_map_read(). Local. */
-int mf_gen_map_stages(const char *map, size_t *stages);
 
 /** Which rank has what. */
 struct mf_gen_cut {
@@ -39,8 +34,7 @@ void mf_gen_cut_free(struct mf_gen_cut *cut);
 /** Exchanges among the ranks. */
 struct mf_gen_ranks {
     struct mf_gen_grid grid;
-    struct mf_rank_groups groups;
-    struct mf_arrays *arrays;
+    struct mf_stages stages;
     int answers;               /* this rank picks tokens */
     int teller;                /* the rank that tells them to those of other stages; -1: there are none */
     struct mf_letter **letter; /* [stages][ranks] messages on their way: those of the last `stages` answers */

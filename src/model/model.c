@@ -9,6 +9,7 @@
 #include "src/base/arena.h"
 #include "src/base/err.h"
 #include "src/base/half.h"
+#include "src/model/stages.h"
 #include "src/model/weights.h"
 #include "src/net/pass.h"
 
@@ -36,6 +37,9 @@ struct mf_model {
     int *layer;                /* [layers] values [batch][..] that stay after a walk */
     size_t mask;               /* the first input of masks */
     struct mf_layout layout;   /* all zero: nothing is trained */
+    struct mf_stages stages;   /* of ranks that run it together */
+    unsigned char *link;       /* [stages][stages]; NULL: this rank is alone */
+    int answering;             /* the rank that has y */
     struct mf_sample_form form;
     double mean[MF_CHANNELS_MAX], deviation[MF_CHANNELS_MAX];
 };
@@ -110,6 +114,32 @@ static int keep_layers(struct mf_model *m)
     return MF_OK;
 }
 
+/* A weight that no node here reads has no memory. */
+static void leave_weights(struct mf_model *m)
+{
+    for (size_t v = 0; v < m->net->values; ++v) {
+        struct mf_weight *weight = m->net->value[v].weight;
+
+        if (weight && !mf_list_uses(m->list, (int)v)) weight->shard = (struct mf_shard){.of = 1};
+    }
+}
+
+/* Leaves the nodes of this rank. */
+static void cut(struct mf_model *m)
+{
+    const struct mf_model_cut *c = m->wish.cut;
+    const size_t n = m->list->nodes, stages = (size_t)c->comm->size;
+    int *stage = MF_MUST(malloc((n + 1) * sizeof *stage), "stages");
+
+    MF_ASSERT(m->wish.layers == 0 && m->wish.masks == 0);
+    c->place(c->context, m->list, stage);
+    m->answering = stage[n - 1];
+    m->link = MF_MUST(calloc(stages * stages, 1), "links");
+    mf_pass_stage(m->list, stage, c->comm->rank, stages, m->link);
+    free(stage);
+    leave_weights(m);
+}
+
 /* The list of the network, planned. */
 static int build(struct mf_model *m)
 {
@@ -128,6 +158,7 @@ static int build(struct mf_model *m)
     MF_ASSERT(m->card->denoise || m->answers == m->card->outputs.count);
     MF_TRY(keep_layers(m));
     mf_pass_fuse(m->list, MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
+    if (m->wish.cut) cut(m);
     MF_TRY(mf_pass_plan(m->list, m->queue));
     mf_pass_live(m->net);
     return MF_OK;
@@ -145,7 +176,21 @@ static int take_memory(struct mf_model *m)
         if (!m->input[k].host) return MF_MEMORY;
     }
     for (size_t r = 0; m->wish.masks > 0 && r < m->batch; ++r) mf_model_put_masks(m, r, 0);
-    return mf_walk_open(&m->walk, m->net, m->queue, MF_WALK_PLANNED, NULL);
+    return MF_OK;
+}
+
+static int agree(const struct mf_model *m, int rc) { return m->wish.cut ? mf_agree(m->wish.cut->comm, rc) : rc; }
+
+static int open_walk(struct mf_model *m)
+{
+    const struct mf_comm *comm = m->wish.cut ? m->wish.cut->comm : NULL;
+    struct mf_walk_memory memory = {.lasting = {NULL}};
+
+    MF_TRY(agree(m, take_memory(m)));
+    if (comm) MF_TRY(mf_stages_open(&m->stages, comm, 1, (size_t)comm->size, m->link, m->net, m->queue, &memory));
+    MF_TRY(agree(m, mf_walk_open(&m->walk, m->net, m->queue, MF_WALK_PLANNED, &memory)));
+    if (m->stages.arrays) mf_walk_exchange(m->walk, mf_arrays_exchanges(m->stages.arrays));
+    return MF_OK;
 }
 
 /* How samples become input. */
@@ -184,16 +229,21 @@ static struct mf_model *new_model(const struct mf_model_wish *wish, struct mf_qu
     return m;
 }
 
+static int read_card(struct mf_model *m, const char *path)
+{
+    MF_TRY(mf_model_card_open_as(path, m->wish.word, &m->own));
+    if (m->own.outputs.count == 0 && !m->own.denoise) return mf_model_card_refuse(&m->own, "classes"); /* or columns */
+    return build(m);
+}
+
 static int open_file(struct mf_model *m, const char *path)
 {
     struct mf_weights w;
 
-    MF_TRY(mf_model_card_open_as(path, m->wish.word, &m->own));
-    if (m->own.outputs.count == 0 && !m->own.denoise) return mf_model_card_refuse(&m->own, "classes"); /* or columns */
-    MF_TRY(build(m));
-    MF_TRY(take_memory(m));
+    MF_TRY(agree(m, read_card(m, path)));
+    MF_TRY(open_walk(m));
     w = weights_of(m);
-    MF_TRY(mf_weights_load(&w, m->own.file, NULL));
+    MF_TRY(agree(m, mf_weights_load(&w, m->own.file, NULL)));
     find_form(m);
     return MF_OK;
 }
@@ -228,7 +278,7 @@ int mf_model_make(const struct mf_model_card *card, uint64_t seed, size_t batch,
 
     m->card = card;
     rc = build(m);
-    if (rc == MF_OK) rc = take_memory(m);
+    if (rc == MF_OK) rc = open_walk(m);
     if (rc == MF_OK) {
         w = weights_of(m);
         mf_weights_start(&w, seed);
@@ -276,7 +326,9 @@ int mf_model_foresee(const struct mf_model_card *card, const struct mf_model_wis
 void mf_model_close(struct mf_model *m)
 {
     if (!m) return;
+    mf_stages_close(&m->stages);
     mf_walk_close(m->walk);
+    free(m->link);
     if (m->list) mf_list_release(m->list, m->queue);
     if (m->net) mf_net_free(m->net);
     mf_model_card_close(&m->own);
@@ -341,6 +393,7 @@ void mf_model_walk(struct mf_model *m, size_t n)
     for (size_t k = 0; k < m->inputs; ++k) {
         const struct input *input = &m->input[k];
 
+        if (m->link && !mf_list_uses(m->list, input->value)) continue;
         memset(input->host + n * input->each, 0, (m->batch - n) * input->each * sizeof *input->host);
         m->queue->backend->put(m->queue, mf_walk_at(m->walk, m->list, input->value), input->host,
                                m->batch * input->each * sizeof *input->host);
@@ -379,11 +432,18 @@ static int check_finite(const struct mf_model *m, size_t n, const float *answer)
     return MF_OK;
 }
 
+/* The answer, on all ranks that run the model. */
+static void get_answer(struct mf_model *m, size_t n, float *answer)
+{
+    if (!m->link || m->stages.comm->rank == m->answering) get(m, m->y, n, answer);
+    if (m->link) mf_comm_bcast(m->stages.comm, m->answering, answer, n * m->answers * sizeof *answer);
+}
+
 int mf_model_output(struct mf_model *m, size_t n, float *answer)
 {
     const struct mf_outputs *o = &m->card->outputs;
 
-    get(m, m->y, n, answer);
+    get_answer(m, n, answer);
     mf_outputs_units(o, n, answer);
     MF_TRY(check_finite(m, n, answer));
     mf_outputs_shares(o, n, answer);
@@ -392,7 +452,7 @@ int mf_model_output(struct mf_model *m, size_t n, float *answer)
 
 int mf_model_raw(struct mf_model *m, size_t n, float *answer)
 {
-    get(m, m->y, n, answer);
+    get_answer(m, n, answer);
     return check_finite(m, n, answer);
 }
 

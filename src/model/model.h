@@ -8,7 +8,8 @@
  *
  * Memory is taken by opening, and given back by closing. The answers to the same rows of a walk have the same bits, on
  * any number of threads. Rule: all functions are local. They print nothing; a refusal is a code and a sentence
- * (src/base/err.h). */
+ * (src/base/err.h). Where ranks run a
+ * model together (struct mf_model_cut), opening, walks and answers are collective. */
 #ifndef MF_MODEL_MODEL_H
 #define MF_MODEL_MODEL_H
 
@@ -22,6 +23,15 @@ struct mf_model;
  * *model is then NULL. */
 int mf_model_open(const char *path, size_t batch, struct mf_queue *queue, struct mf_model **model);
 
+/** Ranks that run a model together, as stages of a pipeline. All of them call the same functions with the same rows,
+ * and all get the answers. */
+struct mf_model_cut {
+    const struct mf_comm *comm; /* their number is that of the stages */
+    /** Puts the stage of each node of the model's list into @p stage [nodes]. It answers alike on all ranks. */
+    void (*place)(void *context, const struct mf_list *list, int *stage);
+    void *context;
+};
+
 /** How a model is opened. Values of its network have names (mf_value_find()), and are read as float [batch][..]. */
 struct mf_model_wish {
     const char *word;  /* as of mf_model_card_open_as(); NULL: the file says it */
@@ -33,6 +43,7 @@ struct mf_model_wish {
     /* values that others may replace, sample by sample. mf_model_layer() reads what was there before */
     size_t masks;
     const char *const *mask;
+    const struct mf_model_cut *cut; /* NULL: this rank has the model alone; else there are no layers and masks */
 };
 
 /** The same as mf_model_open(), as wished. Refuses also with MF_USAGE a name that no value has. */

@@ -103,7 +103,7 @@ static struct held whole_of(const struct mf_weights *w, int v, enum mf_state sta
 {
     const struct mf_shard *shard = &w->net->value[v].weight->shard;
 
-    MF_ASSERT(!shard->of || shard->group == MF_GROUP_EXPERTS);
+    MF_ASSERT(!shard->of || !shard->count || shard->group == MF_GROUP_EXPERTS);
     return held_of(w, v, state);
 }
 
@@ -405,6 +405,7 @@ int mf_weights_load(const struct mf_weights *w, struct mf_safetensors *file, con
 
         if (!is_asked(value, but) || !mf_safetensors_find(file, value->name)) continue;
         held = whole_of(w, (int)v, MF_STATE_WEIGHT);
+        if (held.part.count == 0) continue; /* other ranks read it */
         numbers = MF_MUST(malloc(mf_shape_count(&value->shape) * sizeof *numbers), "weights on their way");
         rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
         if (rc == MF_OK) rc = check_finite(file, value, numbers);

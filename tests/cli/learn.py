@@ -202,6 +202,11 @@ def tiles_are_averaged():
     good("infer", "classify", MODEL["classify"], "one.npy", "set.h5", "--output", "said.csv")
     rows = table("said.csv")
     check(len(rows) == 61 and rows[0]["file"] == "one.npy" and rows[0]["sample"] == "" and rows[60]["sample"] == "59", "a table of files")
+    parts = [part["name"] for part in json.loads(good("map", MODEL["classify"], "--json").out)["parts"]]
+    for ranks, words in ((2, ("--pp", 2)), (4, ("--map", f"{parts[1]}=cuda:1,*=cuda:0"))):
+        good("infer", "classify", MODEL["classify"], "one.npy", "set.h5", "--output", "cut.csv", *words, ranks=ranks)
+        check(table("cut.csv") == rows, f"{ranks} ranks run the model in two parts: {words}")
+    refused(2, "3 stages do not divide 2 ranks; try: mpirun -n 3", "infer", "classify", MODEL["classify"], "one.npy", "--pp", 3, ranks=2)
 
 
 def one_bad_file_costs_no_other():

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/model/decoder.h"
@@ -196,11 +197,21 @@ static void refuses(struct mf_engine *engine, const struct expected *e)
 static void check_cut(const struct mf_comm *comm, const char *path, const struct expected *e, size_t tensor,
                       const char *map)
 {
-    struct device d = device_open(1, 1, 0);
-    const struct mf_engine_wish wish = {
-        .requests = 3, .logits = 1, .comm = comm, .tensor = tensor, .stages = (size_t)comm->size / tensor, .map = map};
+    const char *exchange = getenv("MF_TEST_EXCHANGE");
+    struct mf_comm ranks = *comm;
+    const struct mf_engine_wish wish = {.requests = 3,
+                                        .logits = 1,
+                                        .comm = &ranks,
+                                        .tensor = tensor,
+                                        .stages = (size_t)comm->size / tensor,
+                                        .map = map};
     struct mf_engine *engine;
+    struct device d;
 
+    device_number = exchange ? comm->rank : 0;
+    d = device_open(1, 1, 0);
+    CHECK_SAYS(mf_transport_open(&ranks, d.q, exchange ? mf_exchange_of(exchange) : MF_EXCHANGE_HOST) == MF_OK, "%s",
+               mf_err_text());
     CHECK_SAYS(mf_engine_open(path, &wish, d.q, &engine) == MF_OK, "%s", mf_err_text());
     if (engine) {
         alone(engine, e);
@@ -209,6 +220,7 @@ static void check_cut(const struct mf_comm *comm, const char *path, const struct
         refuses(engine, e);
     }
     mf_engine_close(engine);
+    mf_transport_close(&ranks);
     device_close(&d);
 }
 

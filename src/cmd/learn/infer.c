@@ -11,6 +11,7 @@
 #include "io/same_file.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/cmd/learn/crew.h"
 #include "src/cmd/learn/infer_show.h"
 #include "src/cmd/learn/intensity.h"
 #include "src/cmd/learn/predict.h"
@@ -26,7 +27,11 @@ static const struct mf_opt rows[] = {
     MF_OPT(mf_infer_cmd, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT(mf_infer_cmd, "dataset", dataset, MF_TEXT, NULL,
            "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),
-    MF_PREDICT_ROW(mf_infer_cmd), MF_OPT_END};
+    MF_PREDICT_ROW(mf_infer_cmd),
+    MF_OPT(mf_infer_cmd, "pp", stages, MF_LONG, NULL, "ranks that run the model together, as stages of a pipeline"),
+    MF_OPT(mf_infer_cmd, "map", map, MF_TEXT, NULL,
+           "which device has which part of the model (mesoforge map). Each device is a stage"),
+    MF_OPT_END};
 const struct mf_opt *const mf_infer_tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
 
 struct job {
@@ -35,6 +40,7 @@ struct job {
     const char *model, *const *files;
     size_t count; /* of files */
     uint8_t *is_set;
+    struct mf_crew crew;
     struct mf_model *run;
     const struct mf_model_card *card;
     struct mf_task task;
@@ -79,7 +85,8 @@ static int start(struct job *job, const struct mf_learn *learn)
     const struct mf_session *s = job->session;
     const struct mf_model_card *c;
 
-    MF_TRY(mf_agree(s->comm, mf_model_open(job->model, job->batch, s->queue, &job->run)));
+    MF_TRY(mf_crew_open(s->comm, job->o->stages, job->o->map, &job->crew));
+    MF_TRY(mf_agree(s->comm, mf_crew_model(&job->crew, job->model, job->batch, s->queue, &job->run)));
     job->card = c = mf_model_says(job->run);
     MF_TRY(mf_safetensors_same(s->comm, c->file));
     MF_TRY(mf_task_load(c, &job->task));
@@ -308,7 +315,7 @@ static int predict_own(struct job *job, struct mf_span own, struct answers *a)
 /* Collective. */
 static int share_answers(const struct job *job, const struct answers *own, struct answers *all)
 {
-    const struct mf_comm *comm = job->session->comm;
+    const struct mf_comm *comm = job->crew.sharers;
     size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "predictions");
     void *place = NULL, *output = NULL, *tiles = NULL;
     int rc = mf_comm_gather(comm, own->place, own->count * sizeof *own->place, &place, offset);
@@ -324,14 +331,14 @@ static int share_answers(const struct job *job, const struct answers *own, struc
 /* All files that are no datasets. Collective. */
 static int predict_files(struct job *job, struct answers *all)
 {
-    const struct mf_comm *comm = job->session->comm;
+    const struct mf_comm *comm = job->crew.sharers;
     struct answers own = {.count = 0};
     size_t files = 0;
     int rc;
 
     for (size_t i = 0; i < job->count; ++i) files += !job->is_set[i];
     if (files > 1) mf_notes_begin();
-    rc = mf_agree(comm, predict_own(job, mf_cut(files, (size_t)comm->size, (size_t)comm->rank), &own));
+    rc = mf_agree(job->session->comm, predict_own(job, mf_cut(files, (size_t)comm->size, (size_t)comm->rank), &own));
     mf_notes_end(comm);
     if (rc == MF_OK) rc = share_answers(job, &own, all);
     if (rc == MF_OK) rc = mf_refused_share(comm, &job->refused);
@@ -392,7 +399,7 @@ static int check_set(struct job *job, size_t place, struct mf_dataset *set)
 static int predict_set(struct job *job, size_t place)
 {
     const char *file = job->files[place];
-    const struct mf_comm *comm = job->session->comm;
+    const struct mf_comm *comm = job->session->comm, *sharers = job->crew.sharers;
     struct mf_dataset *set = NULL;
     struct mf_span own;
     float *output = NULL;
@@ -400,13 +407,13 @@ static int predict_set(struct job *job, size_t place)
     int rc;
 
     MF_TRY(mf_dataset_open(comm, file, &set));
-    own = mf_cut_grain(set->samples, job->batch, (size_t)comm->size, (size_t)comm->rank);
+    own = mf_cut_grain(set->samples, job->batch, (size_t)sharers->size, (size_t)sharers->rank);
     rc = mf_agree(comm, check_set(job, place, set));
     if (rc == MF_OK) {
         output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *output), "predictions");
         rc = mf_agree(comm, predict_samples(job, set, own, output));
     }
-    if (rc == MF_OK) rc = mf_comm_gather(comm, output, own.count * job->outputs * sizeof *output, &all, NULL);
+    if (rc == MF_OK) rc = mf_comm_gather(sharers, output, own.count * job->outputs * sizeof *output, &all, NULL);
     for (size_t i = 0; rc == MF_OK && i < set->samples; ++i)
         mf_predictions_add(&job->predictions, (struct mf_predicted){file, (long)i, 1, NULL},
                            (float *)all + i * job->outputs);
@@ -523,6 +530,7 @@ int mf_infer_run(struct mf_session *session, void *options, const struct mf_lear
     rc = infer(&job, learn);
     mf_task_close(&job.task);
     mf_model_close(job.run);
+    mf_crew_close(&job.crew);
     mf_predictions_free(&job.predictions);
     mf_refused_free(&job.refused);
     free(job.is_set);
@@ -539,5 +547,7 @@ int mf_infer_check(const struct mf_session *session, const void *options, const 
 
     if (n < 2)
         return mf_fail(MF_USAGE, "no %s; try: mesoforge %s run/model.safetensors FILE", n ? "file" : "model", verb);
+    if (mf_options_given(session->options, "pp") && o->stages < 1)
+        return mf_fail(MF_USAGE, "--pp %ld: it must be at least 1", o->stages);
     return mf_predict_check(session, verb, o->batch);
 }

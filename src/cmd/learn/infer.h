@@ -7,9 +7,9 @@
 
 struct mf_infer_cmd {
     struct mf_common common;
-    const char *threshold, *dataset;
+    const char *threshold, *dataset, *map;
     struct mf_longs labels;
-    long batch;
+    long batch, stages;
 };
 
 extern const struct mf_opt *const mf_infer_tables[];
@@ -21,7 +21,9 @@ extern const struct mf_opt *const mf_infer_tables[];
     "printed. A smaller file is refused. A model of images reads .npy, PNG and TIFF of grey values; of "               \
     "several channels .npy [y][x][channel]. One line warns of images of another scale than those of the training, as " \
     "16 bits for 8. --output writes a table. Ranks share files and samples. A file that is refused is named and left " \
-    "out; the others are predicted, and the exit status is 3.\n\n"
+    "out; the others are predicted, and the exit status is 3.\n\n"                                                     \
+    "A model that is too large for a rank is cut: --pp 2 makes two ranks a pipeline, and --map says which has which "  \
+    "part. All ranks get the same answers as one.\n\n"
 
 /** Refuses options (MF_USAGE) of verb @p verb. Local. */
 int mf_infer_check(const struct mf_session *session, const void *options, const char *verb);

@@ -12,10 +12,10 @@
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/prompts.h"
 #include "src/cmd/peaks.h"
-#include "src/gen/ranks.h"
 #include "src/gen/reply.h"
 #include "src/gen/stops.h"
 #include "src/model/decoder_files.h"
+#include "src/place/pipeline.h"
 #include "src/text/unicode.h"
 
 struct generation {
@@ -378,7 +378,7 @@ static int find_work(struct job *job)
 
     MF_TRY(mf_decoder_read(job->folder, &job->model, &has_weights));
     MF_TRY(mf_language_weigh(&job->model, o->dtype));
-    MF_TRY(mf_gen_map_stages(o->map, &stages));
+    MF_TRY(mf_place_map_stages(o->map, &stages));
     *w = (struct mf_gen_work){.model = &job->model,
                               .name = mf_name_base(job->folder),
                               .requests = mf_min((size_t)o->requests, job->answers),

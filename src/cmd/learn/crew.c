@@ -1,0 +1,110 @@
+/* See crew.h. */
+#include "src/cmd/learn/crew.h"
+
+#include <stdlib.h>
+
+#include "src/base/err.h"
+#include "src/place/pipeline.h"
+
+/* -- ranks -- */
+
+static int split(const struct mf_comm *all, size_t stages, int by_crew, const char *name, struct mf_comm *to)
+{
+    int *colour = MF_MUST(malloc((size_t)all->size * sizeof *colour), "crews");
+    int rc;
+
+    for (int r = 0; r < all->size; ++r) colour[r] = by_crew ? r / (int)stages : r % (int)stages;
+    rc = mf_comm_split(all, colour, NULL, name, to);
+    free(colour);
+    return rc;
+}
+
+int mf_crew_open(const struct mf_comm *all, long stages, const char *map, struct mf_crew *c)
+{
+    size_t named = 1;
+
+    *c = (struct mf_crew){.map = map, .sharers = all};
+    MF_TRY(mf_agree(all, mf_place_map_stages(map, &named)));
+    c->stages = stages ? (size_t)stages : named;
+    if ((size_t)all->size % c->stages != 0)
+        return mf_fail(MF_USAGE, "%zu stages do not divide %d rank%s; try: mpirun -n %zu", c->stages, all->size,
+                       all->size == 1 ? "" : "s", c->stages);
+    if (c->stages == 1) return MF_OK;
+    MF_TRY(split(all, c->stages, 1, "crew", &c->own));
+    MF_TRY(split(all, c->stages, 0, "sharers", &c->others));
+    c->sharers = &c->others;
+    return MF_OK;
+}
+
+void mf_crew_close(struct mf_crew *c)
+{
+    if (c->others.size) mf_comm_free(&c->others);
+    if (c->own.size) mf_comm_free(&c->own);
+    *c = (struct mf_crew){.map = NULL};
+}
+
+/* -- the model -- */
+
+/* Which stage has which part, of a list that is planned. */
+struct placing {
+    const struct mf_crew *crew;
+    struct mf_parts parts;
+    struct mf_device_map placement;
+    int rc;
+};
+
+static void see(void *context, const struct mf_list *list)
+{
+    struct placing *p = context;
+
+    mf_parts_find(list->net, list, &p->parts);
+    p->rc = mf_place_stages(&p->parts, p->crew->stages, p->crew->map, NULL, &p->placement);
+}
+
+static void place(void *context, const struct mf_list *list, int *stage)
+{
+    const struct placing *p = context;
+    size_t *device = MF_MUST(malloc((list->nodes + 1) * sizeof *device), "stages of nodes");
+
+    mf_device_map_nodes(&p->placement, &p->parts, list, device);
+    for (size_t i = 0; i < list->nodes; ++i) stage[i] = (int)device[i];
+    free(device);
+}
+
+/* A network has at least as many parts as stages. */
+static int check_parts(const struct placing *p, const char *path)
+{
+    MF_TRY(p->rc);
+    if (p->crew->stages <= p->parts.count) return MF_OK;
+    return mf_fail(MF_USAGE, "--pp %zu: the model of '%.200s' has %zu parts", p->crew->stages, path, p->parts.count);
+}
+
+static int find_placing(struct placing *p, const char *path, const struct mf_model_wish *wish, struct mf_queue *queue)
+{
+    struct mf_model_card card;
+    int rc = mf_model_card_open_as(path, NULL, &card);
+
+    if (rc == MF_OK) rc = mf_model_draft(&card, wish, queue, see, p);
+    if (rc == MF_OK) rc = check_parts(p, path);
+    mf_model_card_close(&card);
+    return rc;
+}
+
+int mf_crew_model(const struct mf_crew *c, const char *path, size_t batch, struct mf_queue *queue,
+                  struct mf_model **model)
+{
+    struct placing p = {.crew = c};
+    const struct mf_model_cut cut = {&c->own, place, &p};
+    struct mf_model_wish wish = {.batch = batch};
+    int rc = MF_OK;
+
+    *model = NULL;
+    if (c->stages > 1) {
+        rc = mf_agree(&c->own, find_placing(&p, path, &wish, queue));
+        wish.cut = &cut;
+    }
+    if (rc == MF_OK) rc = mf_model_open_as(path, &wish, queue, model);
+    mf_parts_free(&p.parts);
+    mf_device_map_free(&p.placement);
+    return rc;
+}

@@ -1,0 +1,27 @@
+/* Ranks that walk lists together: stages of a pipeline, and in each stage ranks that share its layers. Rank r is in
+ * stage r / tensor. */
+#ifndef MF_MODEL_STAGES_H
+#define MF_MODEL_STAGES_H
+
+#include "mpi/arrays.h"
+#include "mpi/rank_groups.h"
+#include "src/net/walk.h"
+
+struct mf_stages {
+    const struct mf_comm *comm;
+    size_t tensor, stages; /* their product is the number of ranks */
+    struct mf_rank_groups groups;
+    struct mf_arrays *arrays; /* NULL: one rank is alone */
+};
+
+/** Opens groups for the exchanges of this rank's lists of @p net, and the memory of their activations. The walk is
+ * opened with @p memory. @p link [stages][stages]: as mf_pass_stage() fills it; NULL: of one stage. Collective; refuses
+ * (agreed) with MF_MEMORY and as mf_rank_groups_split(). mf_stages_close() in any case. */
+int mf_stages_open(struct mf_stages *stages, const struct mf_comm *comm, size_t tensor, size_t count,
+                   const unsigned char *link, const struct mf_net *net, struct mf_queue *queue,
+                   struct mf_walk_memory *memory);
+
+/** Before the walk is closed: finishes exchanges, and frees. Collective. */
+void mf_stages_close(struct mf_stages *stages);
+
+#endif

@@ -79,6 +79,7 @@ static int time_map(struct tuning *t, const char *map, double *seconds)
     const struct mf_engine_wish wish = {.requests = t->m->requests,
                                         .context = mf_min(t->m->context, PROMPT + MADE),
                                         .random = 1,
+                                        .weights = t->m->language.weights,
                                         .comm = comm,
                                         .stages = (size_t)comm->size,
                                         .map = map};

@@ -312,7 +312,8 @@ static void find_needs(void *context, const struct mf_list *list)
     needs->traffic = mf_list_traffic(list);
     needs->nodes = (double)list->nodes;
     for (size_t v = 0; v < net->values; ++v)
-        if (net->value[v].role == MF_ROLE_INPUT) needs->host += mf_shape_bytes(&net->value[v].shape);
+        if (net->value[v].role == MF_ROLE_INPUT && net->value[v].base < 0)
+            needs->host += mf_shape_bytes(&net->value[v].shape);
     for (size_t k = 0; k < list->nodes; ++k) needs->operations += mf_node_operations(net, &list->node[k]);
 }
 

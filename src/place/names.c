@@ -14,12 +14,14 @@
 
 __attribute__((format(printf, 2, 3))) static void add(struct mf_names *names, const char *format, ...)
 {
+    char *to = names->name[names->count];
     va_list words;
 
     if (names->count == MF_NAMES) return;
     va_start(words, format);
-    vsnprintf(names->name[names->count++], MF_NAME, format, words);
+    vsnprintf(to, MF_NAME, format, words);
     va_end(words);
+    ++names->count;
 }
 
 void mf_name_cut(char *name)

@@ -6,7 +6,7 @@
 #include "src/place/device_map.h"
 
 /** How many devices a map names (mf_map_read()), or 1 without one. Refuses as mf_map_read(). Local. */
-int mf_place_map_stages(const char *map, size_t *stages);
+int mf_place_map_stages(const char *text, size_t *stages);
 
 /** Gives @p stages stages their parts. With a map its devices are the stages, in its order. Without one (NULL) each
  * stage gets parts that follow each other. The largest need of a stage is then the least possible. Networks of ours

@@ -30,14 +30,14 @@ size_t mf_spread_begin(const struct mf_spread_search *search, size_t kind, size_
 /** Appends a run on @p device that begins with @p from and ends at @p least or behind it. It takes about the share that
  * all devices left would take. @p left: their free memory, with this one's. Returns its end. */
 size_t mf_spread_put(const struct mf_spread_search *search, size_t device, size_t from, size_t least, double left,
-                     struct mf_spread *spread);
+                     struct mf_spread *to);
 
 /** Runs on the devices in the order of @p order [n]. The first: the smallest begin. The second puts the fewest runs
  * that have this begin. */
 size_t mf_spread_ordered(const struct mf_spread_search *search, const size_t *order);
-void mf_spread_ordered_put(const struct mf_spread_search *search, const size_t *order, struct mf_spread *spread);
+void mf_spread_ordered_put(const struct mf_spread_search *search, const size_t *order, struct mf_spread *to);
 
 /** Puts @p runs runs from part @p from on, of which most neighbours are linked. So many runs do, and fewer do not. */
-void mf_spread_linked(const struct mf_spread_search *search, size_t runs, size_t from, struct mf_spread *spread);
+void mf_spread_linked(const struct mf_spread_search *search, size_t runs, size_t from, struct mf_spread *to);
 
 #endif

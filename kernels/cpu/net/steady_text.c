@@ -216,11 +216,9 @@ INNER void put_block(const struct mf_steady *s, size_t row, size_t column, size_
 }
 
 /* Three weights of the next panel come nearer while a block of rows is multiplied. Each block fetches a share. */
-INNER void fetch(const struct mf_steady *s, const struct panel *p, size_t j, size_t block)
+INNER void fetch(const struct mf_steady *s, const struct panel *p, size_t j, size_t block, size_t share)
 {
-    const size_t size = mf_type_bytes(s->type), blocks = mf_steady_blocks(s);
     const int same = p->first + p->n < s->k;
-    const size_t share = (p->n * size / blocks + LINE) / LINE * LINE;
 
     for (size_t t = 0; t < WEIGHTS; ++t) {
         const char *w = same ? weight_at(s, j + t, p->first + p->n) : weight_at(s, j + PANEL + t, 0);
@@ -229,24 +227,42 @@ INNER void fetch(const struct mf_steady *s, const struct panel *p, size_t j, siz
     }
 }
 
+/* Copies one by one stay in registers; those of a whole array take as long as many products. */
+INNER void begin_sums(const float *part, int goes_on, vec sum[ROWS][WEIGHTS])
+{
+#pragma GCC unroll 4
+    for (int r = 0; r < ROWS; ++r)
+#pragma GCC unroll 3
+        for (int j = 0; j < WEIGHTS; ++j) sum[r][j] = goes_on ? *(const vec *)(part + (r * WEIGHTS + j) * L) : (vec){0};
+}
+
+INNER void keep_sums(vec sum[ROWS][WEIGHTS], float *part)
+{
+#pragma GCC unroll 4
+    for (int r = 0; r < ROWS; ++r)
+#pragma GCC unroll 3
+        for (int j = 0; j < WEIGHTS; ++j) *(vec *)(part + (r * WEIGHTS + j) * L) = sum[r][j];
+}
+
 static void multiply_panel(const struct mf_steady *s, const struct panel *p)
 {
     const int last = p->first + p->n == s->k;
+    const size_t blocks = mf_steady_blocks(s), share = (p->n * mf_type_bytes(s->type) / blocks + LINE) / LINE * LINE;
     float *part = p->part;
 
-    for (size_t b = 0; b < mf_steady_blocks(s); ++b) {
+    for (size_t b = 0; b < blocks; ++b) {
         const float *w = p->at;
 
         for (size_t j = p->column; j < p->end; j += WEIGHTS, w += p->vectors * WEIGHTS * L) {
-            vec sum[ROWS][WEIGHTS] = {{{0}}};
+            vec sum[ROWS][WEIGHTS];
 
-            fetch(s, p, j, b);
-            if (p->first > 0) memcpy(sum, part, sizeof sum);
+            fetch(s, p, j, b, share);
+            begin_sums(part, p->first > 0, sum);
             add_block(s->packed + b * ROWS * s->step + p->first * ROWS, w, p->vectors, sum);
             if (last)
                 put_block(s, b * ROWS, j, p->end, sum);
             else
-                memcpy(part, sum, sizeof sum);
+                keep_sums(sum, part);
             part += ROWS * WEIGHTS * L;
         }
     }

@@ -98,18 +98,19 @@ INNER quad sums_of(vec a, vec b, vec c, vec d)
 
 /* -- few rows: SUMS products at a time -- */
 
-/* @p type, @p rows: constants. Adds the product of row r and weight j to sum [j rows + r]. */
-INNER void add_products(enum mf_type type, int rows, const float *x, const char *const *w, size_t k, vec sum[SUMS])
+/* @p type, @p rows: constants. Adds the product of row r and weight j to sum [j rows + r]. Weights are @p row bytes
+ * apart. */
+INNER void add_products(enum mf_type type, int rows, const float *x, const char *w, size_t row, size_t k, vec sum[SUMS])
 {
     const size_t size = mf_type_bytes(type), all = (size_t)(SUMS / rows) * size; /* of one number of each weight */
     const size_t whole = k / L * L;
 
     for (size_t i = 0; i < whole; i += L) {
         if (size < sizeof(float) || rows > 1)
-            for (size_t at = 0; at < L * all; at += LINE) __builtin_prefetch(w[0] + AHEAD + i * all + at);
+            for (size_t at = 0; at < L * all; at += LINE) __builtin_prefetch(w + AHEAD + i * all + at);
 #pragma GCC unroll 8
         for (int j = 0; j < SUMS / rows; ++j) {
-            vec weight = load(type, w[j] + i * size);
+            vec weight = load(type, w + (size_t)j * row + i * size);
 
             HOLD(weight);
 #pragma GCC unroll 4
@@ -120,7 +121,7 @@ INNER void add_products(enum mf_type type, int rows, const float *x, const char 
     if (whole == k) return;
 #pragma GCC unroll 8
     for (int j = 0; j < SUMS / rows; ++j) {
-        const vec weight = load_rest(type, w[j] + whole * size, k - whole);
+        const vec weight = load_rest(type, w + (size_t)j * row + whole * size, k - whole);
 
         for (int r = 0; r < rows; ++r)
             sum[j * rows + r] += *(const vec *)(x + whole * (size_t)rows + (size_t)r * L) * weight;
@@ -131,16 +132,15 @@ INNER void few_columns(const struct mf_steady *s, enum mf_type type, int rows, s
 {
     const size_t row = s->k * mf_type_bytes(type), count = (size_t)(SUMS / rows);
 
-    for (size_t j = from; j < to; j += count) {
-        const char *w[SUMS];
+    for (size_t j = from; j < to; j += j + count <= s->m ? count : 1) {
+        const int all = j + count <= s->m; /* else one weight, several times */
         vec sum[SUMS] = {{0}};
         float y[SUMS];
 
-        for (size_t i = 0; i < count; ++i) w[i] = s->w + (j + i < s->m ? j + i : s->m - 1) * row;
-        add_products(type, rows, s->packed, w, s->k, sum);
+        add_products(type, rows, s->packed, s->w + j * row, all ? row : 0, s->k, sum);
         *(quad *)y = sums_of(sum[0], sum[1], sum[2], sum[3]);
         *(quad *)(y + 4) = sums_of(sum[4], sum[5], sum[6], sum[7]);
-        for (size_t i = 0; i < count && j + i < to; ++i)
+        for (size_t i = 0; i < (all ? count : 1) && j + i < to; ++i)
             for (size_t r = 0; r < s->rows; ++r) s->y[r * s->m + j + i] = y[i * (size_t)rows + r];
     }
 }
@@ -177,7 +177,10 @@ INNER void fill(const struct mf_steady *s, enum mf_type type, const struct panel
         for (size_t t = 0; t < WEIGHTS; ++t) {
             const char *w = weight_at(s, j + t, p->first);
 
-            for (size_t i = 0; i < whole; i += L) *(vec *)(to + i * WEIGHTS + t * L) = load(type, w + i * size);
+            for (size_t i = 0; i < whole; i += L) {
+                __builtin_prefetch(w + AHEAD + i * size);
+                *(vec *)(to + i * WEIGHTS + t * L) = load(type, w + i * size);
+            }
             if (whole < p->n) *(vec *)(to + whole * WEIGHTS + t * L) = load_rest(type, w + whole * size, p->n - whole);
         }
 }
@@ -215,18 +218,6 @@ INNER void put_block(const struct mf_steady *s, size_t row, size_t column, size_
             s->y[(row + r) * s->m + column + j] = y[r * WEIGHTS + j];
 }
 
-/* Three weights of the next panel come nearer while a block of rows is multiplied. Each block fetches a share. */
-INNER void fetch(const struct mf_steady *s, const struct panel *p, size_t j, size_t block, size_t share)
-{
-    const int same = p->first + p->n < s->k;
-
-    for (size_t t = 0; t < WEIGHTS; ++t) {
-        const char *w = same ? weight_at(s, j + t, p->first + p->n) : weight_at(s, j + PANEL + t, 0);
-
-        for (size_t i = 0; i < share; i += LINE) __builtin_prefetch(w + block * share + i, 0, 2);
-    }
-}
-
 /* Copies one by one stay in registers; those of a whole array take as long as many products. */
 INNER void begin_sums(const float *part, int goes_on, vec sum[ROWS][WEIGHTS])
 {
@@ -247,7 +238,7 @@ INNER void keep_sums(vec sum[ROWS][WEIGHTS], float *part)
 static void multiply_panel(const struct mf_steady *s, const struct panel *p)
 {
     const int last = p->first + p->n == s->k;
-    const size_t blocks = mf_steady_blocks(s), share = (p->n * mf_type_bytes(s->type) / blocks + LINE) / LINE * LINE;
+    const size_t blocks = mf_steady_blocks(s);
     float *part = p->part;
 
     for (size_t b = 0; b < blocks; ++b) {
@@ -256,7 +247,6 @@ static void multiply_panel(const struct mf_steady *s, const struct panel *p)
         for (size_t j = p->column; j < p->end; j += WEIGHTS, w += p->vectors * WEIGHTS * L) {
             vec sum[ROWS][WEIGHTS];
 
-            fetch(s, p, j, b, share);
             begin_sums(part, p->first > 0, sum);
             add_block(s->packed + b * ROWS * s->step + p->first * ROWS, w, p->vectors, sum);
             if (last)

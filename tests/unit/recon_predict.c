@@ -88,7 +88,7 @@ static struct seconds seconds_at(double peak, size_t depth, size_t edge, const s
     mf_recon_work_look(&work);
     mf_plan_set(&settings, "history", 2);
     mf_recon_price(&work, &place, 0, &rates, &settings, fact, &cost);
-    mf_recon_whole(&work, &cost, &seconds.run);
+    mf_recon_whole(&work, &place, &rates, &settings, fact, &cost, &seconds.run);
     if (!device) CHECK(mf_recon_threads(&work, 1, 64) >= 1);
     mf_target_free(&target);
     seconds.patches = mf_plan_paid(&cost, "patches");

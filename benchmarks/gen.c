@@ -1,10 +1,10 @@
-/* Times a language model on one thread of a processor, beside benchmarks/peers/llama_cpp.c, which takes the same lines.
- *   bench_gen FOLDER f32|bf16|f16|int8 REQUESTS CONTEXT [THREADS]
- * Without weights in the folder they are random. A line on standard input prints a number:
- *   prompt TOKENS                  milliseconds of a prompt and its first new token
- *   steps REQUESTS STEPS TOKENS    milliseconds of a step, behind prompts of so many tokens
- *   read                           GB/s at which the core reads an array
- *   peak                           MiB: the most that the process has taken */
+/* Times a language model on a processor. benchmarks/peers/llama_cpp.c takes the same lines.
+ * Usage: bench_gen FOLDER f32|bf16|f16|int8 REQUESTS CONTEXT [THREADS].
+ * Weights are random where the folder has none. Each line on standard input prints a number.
+ * - prompt TOKENS: milliseconds of a prompt and its first new token.
+ * - steps REQUESTS STEPS TOKENS: milliseconds of a step behind prompts of so many tokens.
+ * - read: GB/s at which the core reads an array.
+ * - peak: the most MiB that the process has taken. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Times llama.cpp on one thread of a processor: see benchmarks/gen.c, which takes the same lines.
- *   llama_cpp MODEL.gguf REQUESTS CONTEXT
- *   cc -O2 -I LLAMA/include -I LLAMA/ggml/include llama_cpp.c -L LIBRARIES -lllama -lggml -lggml-base */
+/* Times llama.cpp on one thread of a processor. Its lines are those of benchmarks/gen.c.
+ * Usage: llama_cpp MODEL.gguf REQUESTS CONTEXT.
+ * Build: cc -O2 -I LLAMA/include -I LLAMA/ggml/include llama_cpp.c -L LIBRARIES -lllama -lggml -lggml-base. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,9 @@
 #include "src/cmd/infer_plan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "io/same_file.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
@@ -97,6 +99,28 @@ int mf_infer_plan(struct mf_session *s, const struct mf_gen_work *work, const ch
     MF_TRY(mf_agree(s->comm, find_ways(s, work, &wish->tensor, &wish->stages)));
     rc = mf_planned_make(&p, made);
     return rc == MF_MEMORY && work->context ? say_longest(s, work) : rc;
+}
+
+int mf_infer_same(const struct mf_session *s, const char *folder)
+{
+    static const char *const names[] = {"config.json",
+                                        "generation_config.json",
+                                        "tokenizer.json",
+                                        "tokenizer_config.json",
+                                        "vocab.json",
+                                        "merges.txt",
+                                        "vocab.txt",
+                                        "model.safetensors",
+                                        "model.safetensors.index.json"};
+    int rc = MF_OK;
+
+    for (size_t k = 0; rc == MF_OK && s->comm->size > 1 && k < sizeof names / sizeof *names; ++k) {
+        char *path = mf_format("%s/%s", folder, names[k]);
+
+        rc = mf_same_file(s->comm, path);
+        free(path);
+    }
+    return rc;
 }
 
 /* ---- a dry run ---- */

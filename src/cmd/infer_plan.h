@@ -27,6 +27,9 @@
 int mf_infer_plan(struct mf_session *session, const struct mf_gen_work *work, const char *plan,
                   struct mf_engine_wish *wish, struct mf_run_plan *made);
 
+/** Refuses (agreed) with MF_INPUT where ranks see different files of a model (mf_same_file()). Collective. */
+int mf_infer_same(const struct mf_session *session, const char *folder);
+
 /** For --dry-run: counts the bytes of such a run in the session's arenas. Local; refuses with MF_MEMORY what exceeds
  * --memory-limit. */
 int mf_infer_book(const struct mf_session *session, const struct mf_gen_work *work);

@@ -112,6 +112,7 @@ static int open_all(struct mf_engine *e, const char *folder, const struct mf_eng
     struct mf_gen_size size;
 
     MF_TRY(agree(wish, open_file(e, folder, wish->random, file)));
+    if (*file && wish->comm) MF_TRY(mf_safetensors_same(wish->comm, *file));
     e->model.weights = wish->weights;
     size = (struct mf_gen_size){wish->requests, e->context, wish->logits, wish->pages};
     MF_TRY(agree(wish, make(e, &size, &grid)));
@@ -141,7 +142,12 @@ int mf_engine_open(const char *folder, const struct mf_engine_wish *wish, struct
 void mf_engine_close(struct mf_engine *e)
 {
     if (!e) return;
-    for (; e->turn && e->ended < e->begun; ++e->ended) mf_turn_free(&e->turn[e->ended % e->cut.ways.stages]);
+    while (e->turn && e->ended < e->begun) { /* who told an answer waits until it was heard */
+        struct mf_turn *t = &e->turn[e->ended++ % e->cut.ways.stages];
+
+        mf_turn_end(e, t);
+        mf_turn_free(t);
+    }
     mf_gen_ranks_close(&e->ranks);
     mf_walk_close(e->walk);
     mf_gen_lists_free(&e->lists, e->queue);

@@ -1,38 +1,79 @@
 /* See pipeline.h. */
 #include "src/place/pipeline.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <math.h>
 
 #include "src/base/err.h"
 #include "src/place/devices.h"
 #include "src/place/map.h"
-#include "src/place/strategy.h"
 
-/* Stages of equal memory. */
-static void equal_stages(size_t n, struct mf_place_devices *to)
+/* -- without a map: runs of parts, one for each stage -- */
+
+/* Limits of a stage. */
+struct most {
+    double bytes, operations;
+};
+
+static double bytes_of(const struct mf_part *p) { return (double)(p->weights + p->caches); }
+
+/* Fills one stage after the other within @p most, and leaves a part for each that follows. Returns how many stages that
+ * takes. More than @p stages means that it is not enough. @p device [parts] gets those of the parts, if it is there. */
+static size_t fill(const struct mf_parts *parts, size_t stages, struct most most, size_t *device)
 {
-    to->count = n;
-    to->device = MF_MUST(calloc(n, sizeof *to->device), "stages");
-    to->linked = MF_MUST(calloc(n * n, 1), "stages");
-    for (size_t k = 0; k < n; ++k) {
-        snprintf(to->device[k].name, sizeof to->device[k].name, "stage %u", (unsigned)k);
-        to->device[k].memory = to->device[k].free = UINT64_C(1) << 60;
+    struct most now = {0, 0};
+    size_t run = 0, count = 0;
+
+    for (size_t k = 0; k < parts->count; ++k) {
+        const struct mf_part *p = &parts->part[k];
+        const int is_full = now.bytes + bytes_of(p) > most.bytes || now.operations + p->operations > most.operations;
+
+        if (count > 0 && (is_full || parts->count - k + run + 1 == stages)) {
+            ++run;
+            count = 0;
+            now = (struct most){0, 0};
+        }
+        if (bytes_of(p) > most.bytes || p->operations > most.operations) return stages + 1;
+        now.bytes += bytes_of(p);
+        now.operations += p->operations;
+        ++count;
+        if (device) device[k] = run;
     }
-    memset(to->linked, 1, n * n);
+    return run + 1;
 }
 
-static int place(const struct mf_parts *parts, size_t count, struct mf_device_map *placement)
+/* The least of one limit with which the stages suffice, to a millionth. */
+static void least(const struct mf_parts *parts, size_t stages, struct most *most, double *limit)
 {
-    struct mf_place_devices stages;
-    int rc;
+    double low = 0, high = 0;
 
-    equal_stages(count, &stages);
-    rc = mf_place_auto(parts, &stages, placement);
-    mf_place_devices_free(&stages);
-    return rc;
+    for (size_t k = 0; k < parts->count; ++k)
+        high += limit == &most->bytes ? bytes_of(&parts->part[k]) : parts->part[k].operations;
+    for (int turn = 0; turn < 60 && high - low > 1e-6 * high; ++turn) {
+        *limit = (low + high) / 2;
+        if (fill(parts, stages, *most, NULL) <= stages)
+            high = *limit;
+        else
+            low = *limit;
+    }
+    *limit = high;
 }
+
+/* The largest memory of a stage is the least possible, then the most operations are. */
+static int place(const struct mf_parts *parts, size_t stages, struct mf_device_map *placement)
+{
+    struct most most = {INFINITY, INFINITY};
+
+    if (parts->count < stages)
+        return mf_fail(MF_USAGE, "--pp %zu: the model has %zu parts, and each stage has at least one", stages,
+                       parts->count);
+    least(parts, stages, &most, &most.bytes);
+    least(parts, stages, &most, &most.operations);
+    mf_device_map_new(placement, parts->count);
+    (void)fill(parts, stages, most, placement->device);
+    return MF_OK;
+}
+
+/* -- by a map -- */
 
 int mf_place_map_stages(const char *text, size_t *stages)
 {

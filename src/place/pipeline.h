@@ -9,7 +9,8 @@
 int mf_place_map_stages(const char *text, size_t *stages);
 
 /** Gives @p stages stages their parts. With a map its devices are the stages, in its order. Without one (NULL) each
- * stage gets parts that follow each other. The largest need of a stage is then the least possible. Networks of ours
+ * stage gets parts that follow each other. The largest memory of a stage is then the least possible, and after that the
+ * most operations of one. Networks of ours
  * have no @p model (NULL). Refuses with MF_USAGE a map of other stages, or a stage without a part, and as
  * mf_map_place(). The caller frees the placement, also after a refusal. Local. */
 int mf_place_stages(const struct mf_parts *parts, size_t stages, const char *map, const struct mf_language *model,

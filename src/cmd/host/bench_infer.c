@@ -389,6 +389,7 @@ static int work(struct job *job)
     struct mf_engine_wish wish;
 
     MF_TRY(mf_session_may_write(job->session, job->session->common->output, ".json"));
+    MF_TRY(mf_infer_same(job->session, job->folder));
     MF_TRY(mf_agree(job->session->comm, find_work(job)));
     MF_TRY(mf_infer_plan(job->session, &job->work, "auto", &wish, &job->plan));
     wish.random = !job->has_weights;

@@ -419,7 +419,8 @@ static int prepare(struct job *job)
 {
     const struct generation *o = job->o;
 
-    MF_TRY(open_tokenizer(job));
+    MF_TRY(mf_infer_same(job->session, job->folder));
+    MF_TRY(mf_agree(job->session->comm, open_tokenizer(job)));
     MF_TRY(mf_prompts_each(job->session->comm, &o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
     if (job->answers == 0) return mf_fail(MF_INPUT, "'%.300s' has no prompt", o->from.prompts);
     MF_TRY(find_work(job));

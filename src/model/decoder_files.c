@@ -417,43 +417,46 @@ static int read_array(struct loading *l, const struct mf_value *value, const str
     return MF_OK;
 }
 
+/* Rows of array @p k of a weight, whatever other arrays are stacked with it. */
+static size_t rows_wanted(const struct loading *l, const struct mf_value *value, const struct mf_decoder_part *p,
+                          size_t k)
+{
+    const size_t all = whole_of(value).first;
+
+    if (!p->array[1]) return all;
+    if (!p->array[2]) return all / 2;                                   /* gate and up */
+    return (k == 0 ? l->m->heads : l->m->key_heads) * l->m->head_width; /* queries, keys and values */
+}
+
 /* The array of this name; NULL: a fault is noted. */
 static const struct mf_safetensors_entry *wanted(struct loading *l, const struct mf_value *value, const char *name,
-                                                 const struct mf_decoder_part *p)
+                                                 const struct mf_decoder_part *p, size_t k)
 {
     const struct mf_safetensors_entry *e = find(l, name);
-    const size_t rows = e ? rows_of(l, e, value, p) : 0;
 
     if (!e) fault(l, "; '%.120s' is missing", name);
-    if (e && (rows == 0 || rows > whole_of(value).first)) fault(l, "; '%.120s' has other extents", name);
-    return e && rows > 0 && rows <= whole_of(value).first ? e : NULL;
+    if (!e || rows_of(l, e, value, p) == rows_wanted(l, value, p, k)) return e;
+    fault(l, "; '%.120s' has other extents", name);
+    return NULL;
 }
 
 static const struct mf_decoder_part head_part = {"head", {NULL}, 0, 0, 0};
 
 static void find_arrays(struct loading *l, const struct mf_value *value, struct arrays *to)
 {
-    size_t rows = 0;
-
     *to = (struct arrays){.part = &head_part};
     if (strcmp(value->name, "head.weight") == 0) {
-        to->array[0] = wanted(l, value, head, &head_part);
-        rows = to->array[0] ? to->array[0]->dims[0] : 0;
-        if (to->array[0] && rows != whole_of(value).first) fault(l, "; '%s' has other extents", head);
+        to->array[0] = wanted(l, value, head, &head_part, 0);
         return;
     }
     to->part = find_part(l->part, value->name, &to->which);
     MF_ASSERT(to->part);
-    for (int k = 0; k < STACKED && to->part->array[k]; ++k) {
+    for (size_t k = 0; k < STACKED && to->part->array[k]; ++k) {
         char name[NAME];
 
-        array_name(l->prefix, to->part, (size_t)k, &to->which, name);
-        to->array[k] = wanted(l, value, name, to->part);
-        if (!to->array[k]) return;
-        rows += rows_of(l, to->array[k], value, to->part);
+        array_name(l->prefix, to->part, k, &to->which, name);
+        to->array[k] = wanted(l, value, name, to->part, k);
     }
-    if (rows != whole_of(value).first)
-        fault(l, "; '%.60s' has %zu rows, not %zu", value->name, rows, whole_of(value).first);
 }
 
 static int read_weight(struct loading *l, const struct mf_value *value)

@@ -107,6 +107,26 @@ def memory(folder):
         check(done.returncode == status, f"{words}: {done}")
 
 
+def exchanged(folder):
+    """Queries and keys together have the rows that they should have, and each has those of the other one."""
+    llama = os.path.join(FIXTURES, "language", "llama3-tied-bf16")
+    shutil.copy(os.path.join(llama, "config.json"), folder)
+    with open(os.path.join(llama, "model.safetensors"), "rb") as file:
+        data = file.read()
+    end = 8 + int.from_bytes(data[:8], "little")
+    arrays = json.loads(data[8:end])
+    query, key = (f"model.layers.0.self_attn.{one}_proj.weight" for one in "qk")
+    arrays[query], arrays[key] = arrays[key], arrays[query]
+    header = json.dumps(arrays).encode()
+    with open(os.path.join(folder, "model.safetensors"), "wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header + data[end:])
+    done = subprocess.run([PROGRAM, "infer", "text-generation", folder, "--tokens", "5"], capture_output=True, text=True)
+    faults = [f"'{name}' has other extents" for name in (query, key)]
+    check(done.returncode == 3 and ": 2 differ; " + "; ".join(faults) in done.stderr, f"{done}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    exchanged(folder)
 with tempfile.TemporaryDirectory() as folder:
     memory(folder)
 prompt = ",".join(map(str, npy("input_ids.npy")))

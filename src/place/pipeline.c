@@ -17,7 +17,8 @@ struct most {
 static double bytes_of(const struct mf_part *p) { return (double)(p->weights + p->caches); }
 
 /* Fills one stage after the other within @p most, and leaves a part for each that follows. Returns how many stages that
- * takes. More than @p stages means that it is not enough. @p device [parts] gets those of the parts, if it is there. */
+ * takes. More than @p stages means that it is not enough. The stages of the parts go to @p device [parts], if it is
+ * there. */
 static size_t fill(const struct mf_parts *parts, size_t stages, struct most most, size_t *device)
 {
     struct most now = {0, 0};

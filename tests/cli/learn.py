@@ -206,6 +206,9 @@ def tiles_are_averaged():
     for ranks, words in ((2, ("--pp", 2)), (4, ("--map", f"{parts[1]}=cuda:1,*=cuda:0"))):
         good("infer", "classify", MODEL["classify"], "one.npy", "set.h5", "--output", "cut.csv", *words, ranks=ranks)
         check(table("cut.csv") == rows, f"{ranks} ranks run the model in two parts: {words}")
+    for site, said in (("io.open", "cannot open 'one.npy'"), ("memory:visit=5", "phase: no memory"), ("memory:visit=6", "readers: no memory")):
+        done = run("infer", "classify", MODEL["classify"], "one.npy", "set.h5", "--pp", 2, "--threads", 1, ranks=2, fault=f"{site}:rank=1", timeout=20)
+        check(done.status in (3, 5) and f"1 of 2 files was refused and left out; the first: {said}" in done.err, f"{site}: an error of one stage: {done}")
     refused(2, "3 stages do not divide 2 ranks; try: mpirun -n 3", "infer", "classify", MODEL["classify"], "one.npy", "--pp", 3, ranks=2)
 
 

@@ -100,7 +100,10 @@ static int start(struct job *job, const struct mf_learn *learn)
     return MF_OK;
 }
 
-/* Answers of the rows that the model was given. */
+/* The ranks of a crew walk together, or none does: an error of one is that of all. Collective among them. */
+static int agree(const struct job *job, int rc) { return job->crew.stages > 1 ? mf_agree(&job->crew.own, rc) : rc; }
+
+/* Answers of the rows that the model was given. Collective in the crew. */
 static int predict(struct job *job, const char *file, size_t n, float *output)
 {
     int rc;
@@ -240,6 +243,7 @@ static int predict_image(struct job *job, size_t place, float *mean, double *til
     mf_array_split(job->files[place], &path, &array);
     rc = load_image(job, path, array ? array : job->o->dataset, &field, &values, type);
     if (rc == MF_OK) rc = check_scale(job, place, path, type, &field);
+    rc = agree(job, rc);
     if (rc == MF_OK) rc = predict_field(job, path, &field, mean, tiles);
     free(values);
     free(path);
@@ -255,19 +259,20 @@ static int predict_file(struct job *job, size_t place, float *mean, double *tile
                                        .dataset = job->o->dataset,
                                        .unhashed = 1};
     const struct mf_model_card *s = job->card;
-    struct mf_micro micro;
+    struct mf_micro micro = {.arena = job->session->arena};
     struct mf_comm self;
     struct field field;
     int rc;
 
     if (!s->phases) return predict_image(job, place, mean, tiles);
     mf_comm_self(&self);
-    MF_TRY(mf_micro_read(&self, job->session->arena, file, &read, &micro));
-    if (micro.phases > s->phases)
+    rc = mf_micro_read(&self, job->session->arena, file, &read, &micro);
+    if (rc == MF_OK && micro.phases > s->phases)
         rc = mf_fail(MF_INPUT, "'%s' has %d phases, the model of '%s' reads %d; try: --threshold, or --labels", file,
                      micro.phases, s->path, s->phases);
-    else
+    else if (rc == MF_OK)
         rc = fits(job, file, micro.slab.dims);
+    rc = agree(job, rc);
     field.values = micro.phase;
     memcpy(field.dims, micro.slab.dims, sizeof field.dims);
     if (rc == MF_OK) rc = predict_field(job, file, &field, mean, tiles);
@@ -353,8 +358,16 @@ struct outputs {
     struct job *job;
     const char *file;
     float *end;
-    int rc; /* of the batches before */
+    int rc;    /* of the batches before */
+    int ended; /* the crew agreed on an error, and walks no more */
 };
+
+/* Before each batch, and once behind the last one: a rank that cannot read its samples tells the others then. */
+static void agree_on_batch(struct outputs *to, int rc)
+{
+    if (!to->ended) to->rc = agree(to->job, to->rc == MF_OK ? rc : to->rc);
+    to->ended = to->rc != MF_OK;
+}
 
 static void predict_batch(void *context, const struct mf_batch *batch)
 {
@@ -363,21 +376,21 @@ static void predict_batch(void *context, const struct mf_batch *batch)
 
     for (size_t r = 0; r < batch->n; ++r)
         mf_model_feed_input(job->run, r, batch->input + r * job->voxels * job->card->dims[3]);
-    if (to->rc == MF_OK) to->rc = predict(to->job, to->file, batch->n, to->end);
+    agree_on_batch(to, MF_OK);
+    if (!to->ended) to->rc = predict(to->job, to->file, batch->n, to->end);
     to->end += batch->n * job->outputs;
 }
 
 static int predict_samples(struct job *job, const struct mf_dataset *set, struct mf_span own, float *output)
 {
     uint32_t *id = MF_MUST(malloc((own.count + 1) * sizeof *id), "samples");
-    struct outputs to = {job, set->path, output, MF_OK};
+    struct outputs to = {job, set->path, output, MF_OK, 0};
     const struct mf_reader_wish wish = {.threads = 1, .ahead = 2, .batch = job->batch, .input = 1};
-    int rc;
 
     for (size_t i = 0; i < own.count; ++i) id[i] = (uint32_t)(own.first + i);
-    rc = mf_samples_read(set, job->session->arena, &wish, own.count, id, predict_batch, &to);
+    agree_on_batch(&to, mf_samples_read(set, job->session->arena, &wish, own.count, id, predict_batch, &to));
     free(id);
-    return rc == MF_OK ? to.rc : rc;
+    return to.rc;
 }
 
 /* Every rank looks at the scale of all samples, and rank 0 notes it. */

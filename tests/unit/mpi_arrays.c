@@ -297,7 +297,9 @@ static void groups(const struct mf_comm *c)
 
 /* All ranks, and two groups, exchange arrays of one memory at a time. Arrays of replicas do not begin where others
  * do. */
-static void three_at_a_time(const struct set set[MF_GROUP_OTHERS], int way)
+enum { SETS = MF_GROUP_REPLICAS + 1 }; /* all ranks, experts, replicas */
+
+static void three_at_a_time(const struct set set[SETS], int way)
 {
     float *all = mf_arrays_memory(set[0].arrays), *own = all + 2000 + 1008 * way;
     const struct set *experts = &set[MF_GROUP_EXPERTS], *replicas = &set[MF_GROUP_REPLICAS];
@@ -333,11 +335,11 @@ static void joined(const struct mf_comm *c, int ways)
     const size_t device = mf_arena_live(d.arena), host = mf_arena_live(d.host);
     struct mf_arrays_bytes sum = mf_arrays_bytes(c, mf_apart(d.q), ROOM, LARGEST);
     struct mf_rank_groups groups = {0};
-    struct set set[MF_GROUP_OTHERS] = {{.comm = c}};
+    struct set set[SETS] = {{.comm = c}};
 
     CHECK_SAYS(mf_rank_groups_share_experts(&groups, c, ways) == MF_OK, "%s", mf_err_text());
     CHECK(mf_arrays_open(c, d.q, ROOM, LARGEST, &set[0].arrays) == MF_OK);
-    for (int k = 0; k < MF_GROUP_OTHERS; ++k) {
+    for (int k = 0; k < SETS; ++k) {
         struct mf_arrays_bytes bytes;
 
         set[k].group = k;

@@ -281,6 +281,7 @@ struct piece {
     int turned, joined;
     size_t expert;                /* of a joined array */
     struct mf_span rows, columns; /* of the array, as the weight has them */
+    struct mf_span own;           /* of these columns, those that this rank keeps */
     size_t at;                    /* the first row in the weight */
 };
 
@@ -321,11 +322,18 @@ static int scale_of(const struct mf_net *net, const struct mf_value *value)
     return v;
 }
 
+/* Keeps some columns of rows of numbers with @p bytes each, in place. */
+static void keep_columns(size_t rows, size_t columns, struct mf_span own, size_t bytes, char *x)
+{
+    for (size_t r = 0; own.count < columns && r < rows; ++r)
+        memmove(x + r * own.count * bytes, x + (r * columns + own.first) * bytes, own.count * bytes);
+}
+
 /* The same of a weight, in its type. */
 static int round_rows(const struct loading *l, const struct piece *p, size_t first, size_t rows, const float *from)
 {
     const struct mf_value *value = p->value;
-    const size_t columns = mf_shape_count(&value->shape) / value->shape.d[0], n = rows * columns;
+    const size_t columns = p->columns.count, n = rows * columns, bytes = mf_type_bytes(value->shape.type);
     const int v = (int)(value - l->w->net->value);
     float *scale;
     void *to;
@@ -335,9 +343,10 @@ static int round_rows(const struct loading *l, const struct piece *p, size_t fir
         put_rows(l->w, v, first, rows, from);
         return MF_OK;
     }
-    to = MF_MUST(malloc(n * mf_type_bytes(value->shape.type) + 1), "weights on their way");
+    to = MF_MUST(malloc(n * bytes + 1), "weights on their way");
     scale = MF_MUST(malloc((rows + 1) * sizeof *scale), "weights on their way");
     fit = mf_rounded(value->shape.type, rows, columns, from, to, scale);
+    keep_columns(rows, columns, p->own, bytes, to);
     if (fit == n) put_rows(l->w, v, first, rows, to);
     if (value->shape.type == MF_I8) put_rows(l->w, scale_of(l->w->net, value), first, rows, scale);
     free(scale);
@@ -394,6 +403,17 @@ struct arrays {
     const struct mf_safetensors_entry *array[STACKED];
 };
 
+/* The scale of a row of 8 bits is that of all its columns, whichever of them this rank keeps. */
+static void find_columns(const struct mf_value *value, struct piece *p)
+{
+    const size_t all = whole_of(value).count;
+    const struct mf_span own = share_of(&value->weight->shard, 1, all);
+    const int whole = value->shape.type == MF_I8;
+
+    p->columns = whole ? (struct mf_span){0, all} : own;
+    p->own = whole ? own : (struct mf_span){0, own.count};
+}
+
 /* The rows of an array that this rank has. Returns how many: *at is the first in the weight. */
 static int read_array(struct loading *l, const struct mf_value *value, const struct mf_safetensors_entry *e,
                       const struct arrays *a, size_t *at)
@@ -406,7 +426,7 @@ static int read_array(struct loading *l, const struct mf_value *value, const str
                       .joined = a->part->joined,
                       .expert = a->which.expert};
 
-    p.columns = share_of(&value->weight->shard, 1, whole_of(value).count);
+    find_columns(value, &p);
     for (int k = 0; k < blocks; ++k) {
         p.rows = share_of(&value->weight->shard, 0, rows);
         p.rows.first += (size_t)k * rows;

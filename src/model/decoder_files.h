@@ -8,7 +8,8 @@
 #include "src/model/weights.h"
 
 /** Finds out if a file has a head of its own, which wins over a tied one (model->tied). Refuses with MF_INPUT a file
- * without the table of tokens, and types that do not run here. The file says the type of weights (model->type). */
+ * without the table of tokens, a model far larger than its file, and one that reads whole texts (MF_BERT). The file
+ * says the type of weights (model->type). */
 int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *model);
 
 /** The same of a model that reads whole texts (encoder.h). *pooler: the file has one. Refuses with MF_INPUT. */
@@ -19,8 +20,9 @@ int mf_encoder_settle(const struct mf_safetensors *file, struct mf_language *mod
 int mf_decoder_read(const char *folder, struct mf_language *model, int *weights);
 
 /** Reads the weights of a net (decoder.h, encoder.h) that last in its walk, by pieces. Where ranks share a weight
- * (mf_shard), no other part of its arrays is read. Refuses with MF_INPUT arrays that are missing, have other extents,
- * or are unknown. It names up to ten, also of other ranks. MF_NUMERIC: the first array that is not finite. */
+ * (mf_shard), no other part of its arrays is read. But rows of weights of 8 bits are read whole. Refuses with MF_INPUT
+ * arrays that are missing, have other extents, or are unknown. It names up to ten, also of other ranks. MF_NUMERIC: the
+ * first array that is not finite. */
 int mf_decoder_load(const struct mf_language *model, const struct mf_weights *weights, struct mf_safetensors *file);
 
 /** Names of arrays in files. */

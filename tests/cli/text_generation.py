@@ -27,11 +27,11 @@ def answer(folder, *words):
     return json.loads(run(folder, *words, "--json"))["results"][0]
 
 
-def npy(name):
-    with open(os.path.join(MODEL, "expected", name), "rb") as file:
+def npy(path, kind="q"):
+    with open(path, "rb") as file:
         data = file.read()
     numbers = data[10 + int.from_bytes(data[8:10], "little"):]
-    return list(struct.unpack(f"<{len(numbers) // 8}q", numbers))
+    return list(struct.unpack(f"<{len(numbers) // 8}{kind}", numbers))
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -125,12 +125,30 @@ def exchanged(folder):
     check(done.returncode == 3 and ": 2 differ; " + "; ".join(faults) in done.stderr, f"{done}")
 
 
+def rounded(folder):
+    """Rounded weights are the same on two ranks. They move logits, but not far."""
+    logits = {}
+    for kind, ranks in (("f32", "1"), ("bf16", "1"), ("bf16", "2"), ("int8", "1"), ("int8", "2")):
+        path = os.path.join(folder, kind + ranks + ".npy")
+        words = (MODEL, "--tokens", "5,6,7", "--max-new-tokens", "1", "--dtype", kind, "--tp", ranks, "--logits", path)
+        done = subprocess.run([sys.argv[2], "-n", ranks, PROGRAM, "infer", "text-generation", *words], capture_output=True)
+        check(done.returncode == 0, f"{words}: {done}")
+        logits[kind, ranks] = npy(path, "d")
+    exact = logits["f32", "1"]
+    scale = (sum(x * x for x in exact) / len(exact)) ** 0.5
+    for kind in ("bf16", "int8"):
+        one, two = logits[kind, "1"], logits[kind, "2"]
+        apart, moved = (max(abs(a - b) for a, b in zip(one, other)) / scale for other in (two, exact))
+        check(apart < 1e-5 and 1e-4 < moved < 0.2, f"{kind}: {apart} between ranks, {moved} from f32")
+
+
 with tempfile.TemporaryDirectory() as folder:
     exchanged(folder)
+    rounded(folder)
 with tempfile.TemporaryDirectory() as folder:
     memory(folder)
-prompt = ",".join(map(str, npy("input_ids.npy")))
+prompt = ",".join(map(str, npy(os.path.join(MODEL, "expected", "input_ids.npy"))))
 for penalty, name in (("1", "greedy.npy"), ("1.3", "penalised.npy")):
     got = answer(MODEL, "--tokens", prompt, "--ignore-eos", "--max-new-tokens", "9", "--repetition-penalty", penalty)["tokens"]
-    check(got == npy(name)[:9], f"a penalty of {penalty}: {got}")
+    check(got == npy(os.path.join(MODEL, "expected", name))[:9], f"a penalty of {penalty}: {got}")
 finish("text generation")

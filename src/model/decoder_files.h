@@ -8,8 +8,8 @@
 #include "src/model/weights.h"
 
 /** Finds out if a file has a head of its own, which wins over a tied one (model->tied). Refuses with MF_INPUT a file
- * without the table of tokens, a model far larger than its file, and one that reads whole texts (MF_BERT). The file
- * says the type of weights (model->type). */
+ * without the table of tokens, and a model far larger than its file. It also refuses BERT, which reads whole texts.
+ * The file says the type of weights (model->type). */
 int mf_decoder_settle(const struct mf_safetensors *file, struct mf_language *model);
 
 /** The same of a model that reads whole texts (encoder.h). *pooler: the file has one. Refuses with MF_INPUT. */

@@ -12,4 +12,8 @@
  * Returns the first number that the type does not hold, or rows * columns: there is none. */
 size_t mf_rounded(enum mf_type type, size_t rows, size_t columns, const float *from, void *to, float *scale);
 
+/** Numbers [n] in another type and back: bf16 and f16 to the nearest, i8 whole ones without a scale. */
+void mf_narrow(enum mf_type type, size_t n, const float *from, void *to);
+void mf_widen(enum mf_type type, size_t n, const void *from, float *to);
+
 #endif

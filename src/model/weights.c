@@ -9,11 +9,11 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
-#include "src/base/half.h"
 #include "src/base/json.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
 #include "src/base/text.h"
+#include "src/model/rounded.h"
 #include "src/net/build.h"
 
 enum { PIECE = 1 << 16 /* numbers made at a time */ };
@@ -142,16 +142,6 @@ static struct held given_of(const struct mf_weights *w, int v, enum mf_state sta
 /* Number @p i of those that are held. */
 static void *number_of(const struct held *held, size_t i) { return (char *)held->at + i * mf_type_bytes(held->type); }
 
-/* Whole numbers have 8 bits. */
-static void narrow(enum mf_type type, size_t n, const float *from, void *to)
-{
-    for (size_t i = 0; i < n; ++i)
-        if (type == MF_I8)
-            ((int8_t *)to)[i] = (int8_t)lrintf(from[i]);
-        else
-            ((uint16_t *)to)[i] = type == MF_BF16 ? mf_bf16_of(from[i]) : mf_f16_of(from[i]);
-}
-
 /* Numbers [first, first + count) of those that are held. */
 static void put(struct mf_queue *queue, const struct held *held, size_t first, size_t count, const float *from)
 {
@@ -160,7 +150,7 @@ static void put(struct mf_queue *queue, const struct held *held, size_t first, s
 
     if (held->type != MF_F32) {
         other = MF_MUST(malloc(bytes + 1), "weights on their way");
-        narrow(held->type, count, from, other);
+        mf_narrow(held->type, count, from, other);
     }
     mf_place_put(queue, held->place, number_of(held, first), other ? other : from, bytes);
     free(other);
@@ -169,11 +159,11 @@ static void put(struct mf_queue *queue, const struct held *held, size_t first, s
 static void get(struct mf_queue *queue, const struct held *held, size_t first, size_t count, float *to)
 {
     const size_t bytes = count * mf_type_bytes(held->type);
-    uint16_t *half = held->type != MF_F32 ? MF_MUST(malloc(bytes + 1), "weights on their way") : NULL;
+    void *other = held->type != MF_F32 ? MF_MUST(malloc(bytes + 1), "weights on their way") : NULL;
 
-    mf_place_get(queue, held->place, half ? (void *)half : to, number_of(held, first), bytes);
-    for (size_t i = 0; half && i < count; ++i) to[i] = held->type == MF_BF16 ? mf_bf16_to(half[i]) : mf_f16_to(half[i]);
-    free(half);
+    mf_place_get(queue, held->place, other ? other : to, number_of(held, first), bytes);
+    if (other) mf_widen(held->type, count, other, to);
+    free(other);
 }
 
 /* -- start -- */

@@ -219,14 +219,6 @@ void mf_parts_free(struct mf_parts *parts)
     *parts = (struct mf_parts){0};
 }
 
-size_t mf_parts_named(const struct mf_parts *parts, const char *name)
-{
-    size_t p = 0;
-
-    while (p < parts->count && strcmp(parts->part[p].name, name) != 0) ++p;
-    return p;
-}
-
 int mf_part_has(const struct mf_part_array *a, size_t part)
 {
     size_t k = 0;

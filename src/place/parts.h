@@ -48,9 +48,6 @@ size_t mf_parts_number(const struct mf_list *list, size_t *part, char ***names);
 void mf_parts_find(const struct mf_net *net, const struct mf_list *walk, struct mf_parts *parts);
 void mf_parts_free(struct mf_parts *parts);
 
-/** The part with this name; parts->count: there is none. */
-size_t mf_parts_named(const struct mf_parts *parts, const char *name);
-
 /** Does @p part share a weight with another one? Returns the first such part behind @p from; parts->count: none. To
  * begin, @p from is parts->count. */
 size_t mf_parts_sharing(const struct mf_parts *parts, size_t part, size_t from);

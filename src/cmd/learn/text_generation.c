@@ -320,6 +320,8 @@ static int check(const struct mf_session *s, void *options)
     if (!(o->repetition > 0) || !isfinite(o->repetition))
         return mf_fail(MF_USAGE, "--repetition-penalty %g: it must be above 0", o->repetition);
     if (o->top_k < 0 || o->top_k > INT32_MAX) return mf_fail(MF_USAGE, "--top-k %ld: it must be 0 or more", o->top_k);
+    if (o->common.seed < 0 || o->common.seed > UINT32_MAX)
+        return mf_fail(MF_USAGE, "--seed %ld: it must be 0 to %lu", o->common.seed, (unsigned long)UINT32_MAX);
     if (o->logits && o->from.prompts)
         return mf_fail(MF_USAGE, "--logits are of one prompt; try: --prompt or --tokens instead of --prompts");
     if (o->requests < 1 || o->requests > MF_GEN_REQUESTS)

@@ -50,7 +50,7 @@ int mf_gen_cut_find(const struct mf_language *model, const struct mf_gen_size *s
                                      .stage = rank / grid->tensor,
                                      .parts = &cut->parts,
                                      .placement = &cut->placement};
-    if (grid->stages == 1) return MF_OK;
+    if (grid->stages == 1 && !grid->map) return MF_OK;
     MF_TRY(find_parts(model, size, queue, cut));
     return mf_place_stages(&cut->parts, grid->stages, grid->map, model, &cut->placement);
 }

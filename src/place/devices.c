@@ -81,10 +81,29 @@ size_t mf_place_device_named(const struct mf_place_devices *devices, const char 
     return d;
 }
 
+static int is_number(const char *word)
+{
+    const size_t n = strspn(word, "0123456789");
+
+    return n > 0 && n <= 6 && word[n] == '\0' && (word[0] != '0' || n == 1);
+}
+
+int mf_place_device_word(const char *word, char name[MF_DEVICE_NAME])
+{
+    const char *number = strncmp(word, "cuda:", 5) == 0 || strncmp(word, "rank:", 5) == 0 ? word + 5 : word;
+
+    if (strcmp(word, "cpu") != 0 && strcmp(word, "cuda") != 0 && !is_number(number)) return 0;
+    snprintf(name, MF_DEVICE_NAME, "%s%.16s%s", number == word && is_number(word) ? "cuda:" : "", word,
+             strcmp(word, "cuda") == 0 ? ":0" : "");
+    return 1;
+}
+
+long mf_place_device_rank(const char *name) { return strncmp(name, "rank:", 5) == 0 ? strtol(name + 5, NULL, 10) : -1; }
+
 /* "cuda:3", "rocm:0", "cpu": is there such a kind? */
 static int is_kind(const char *word)
 {
-    static const char *const kinds[] = {"cuda", "rocm", "mps"};
+    static const char *const kinds[] = {"cuda", "rocm", "mps", "rank"};
 
     if (strcmp(word, "cpu") == 0 || strncmp(word, "GPU-", 4) == 0 || strncmp(word, "MIG-", 4) == 0) return 1;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {

@@ -31,6 +31,13 @@ int mf_place_devices_choose(const struct mf_hardware *hardware, const struct mf_
 /** The device with this name; devices->count: there is none. */
 size_t mf_place_device_named(const struct mf_place_devices *devices, const char *name);
 
+/** Puts the full name of a word of a map into @p name. Words are "cpu", "cuda:3" or 3, "cuda" for "cuda:0", and
+ * "rank:1". Returns 0 for any other word. */
+int mf_place_device_word(const char *word, char name[MF_DEVICE_NAME]);
+
+/** The number of "rank:N"; -1: it is another name. */
+long mf_place_device_rank(const char *name);
+
 /** Refuses (MF_USAGE, MF_DEVICE) a name, or 0, "cuda" for "cuda:0", of a device that is not among these. */
 int mf_place_device_find(const struct mf_place_devices *devices, const char *name, size_t *device);
 

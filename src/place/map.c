@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
@@ -13,7 +14,7 @@
 #include "src/place/devices.h"
 #include "src/place/names.h"
 
-enum { FILE_MOST = 16 << 20, SAID = 160 };
+enum { FILE_MOST = 16 << 20, PATTERNS_MOST = 1 << 16, SAID = 160 };
 
 /* -- reading -- */
 
@@ -110,7 +111,10 @@ int mf_map_read(const char *text, struct mf_map *map)
     *map = (struct mf_map){.file = NULL};
     if (!strchr(text, '=')) {
         map->file = mf_format("%s", text);
-        return read_file(map);
+        MF_TRY(read_file(map));
+        if (map->count <= PATTERNS_MOST) return MF_OK;
+        return mf_fail(MF_INPUT, "'%.300s' has %zu patterns, and a map has at most %d", text, map->count,
+                       PATTERNS_MOST);
     }
     rest = copy = mf_format("%s", text);
     while (rc == MF_OK && (pair = strsep(&rest, ",")))
@@ -130,20 +134,54 @@ void mf_map_free(struct mf_map *map)
     *map = (struct mf_map){.file = NULL};
 }
 
-void mf_map_devices(const struct mf_map *map, struct mf_place_devices *devices)
+/* -- devices -- */
+
+static int refuse_map(const struct mf_map *map) { return map->file ? MF_INPUT : MF_USAGE; }
+
+/* Appends a device that is new. */
+static int add_device(const struct mf_map *map, const char *word, struct mf_place_devices *devices)
 {
-    *devices = (struct mf_place_devices){.device = MF_MUST(calloc(map->count + 1, sizeof *devices->device), "devices")};
-    devices->linked = MF_MUST(calloc(map->count + 1, map->count + 1), "links");
-    for (size_t k = 0; k < map->count; ++k) {
-        struct mf_place_device *d = &devices->device[devices->count];
+    struct mf_place_device *d = &devices->device[devices->count];
 
-        const char *name = map->entry[k].device;
-        const int is_number = *name && strspn(name, "0123456789") == strlen(name);
+    if (!mf_place_device_word(word, d->name))
+        return mf_fail(refuse_map(map),
+                       "--map: '%.60s' is no device; devices are cpu, cuda:0, cuda:1, .., or rank:0, ..", word);
+    d->is_cores = strcmp(d->name, "cpu") == 0;
+    if (mf_place_device_named(devices, d->name) < devices->count) return MF_OK;
+    if (++devices->count <= MF_PLACE_MOST) return MF_OK;
+    return mf_fail(refuse_map(map), "--map names more than %d devices", MF_PLACE_MOST);
+}
 
-        snprintf(d->name, sizeof d->name, "%s%s", is_number ? "cuda:" : "", name);
-        d->is_cores = strcmp(d->name, "cpu") == 0;
-        devices->count += mf_place_device_named(devices, d->name) == devices->count;
+/* Ranks stand in their order. */
+static int order_ranks(const struct mf_map *map, struct mf_place_devices *devices)
+{
+    size_t ranks = 0;
+
+    for (size_t k = 0; k < devices->count; ++k) {
+        const long rank = mf_place_device_rank(devices->device[k].name);
+
+        ranks += rank >= 0;
+        if (rank >= 0 && (size_t)rank >= devices->count)
+            return mf_fail(refuse_map(map),
+                           "--map names rank:%ld, and %zu device%s; those of ranks are rank:0 to rank:%zu", rank,
+                           devices->count, MF_S(devices->count), devices->count - 1);
     }
+    if (ranks > 0 && ranks < devices->count)
+        return mf_fail(refuse_map(map), "--map names ranks and other devices; name ranks alone");
+    for (size_t k = 0; k < ranks; ++k) snprintf(devices->device[k].name, MF_DEVICE_NAME, "rank:%u", (unsigned)k);
+    return MF_OK;
+}
+
+int mf_map_devices(const struct mf_map *map, struct mf_place_devices *devices)
+{
+    const size_t room = mf_min(map->count, MF_PLACE_MOST) + 2;
+    int rc = MF_OK;
+
+    *devices = (struct mf_place_devices){.device = MF_MUST(calloc(room, sizeof *devices->device), "devices")};
+    for (size_t k = 0; rc == MF_OK && k < map->count; ++k) rc = add_device(map, map->entry[k].device, devices);
+    if (rc == MF_OK) rc = order_ranks(map, devices);
+    devices->linked = MF_MUST(calloc(devices->count + 1, devices->count + 1), "links");
+    return rc;
 }
 
 /* -- placing -- */
@@ -159,8 +197,6 @@ struct placing {
     char missing[SAID];
     size_t lost;
 };
-
-static int refuse(const struct placing *p) { return p->map->file ? MF_INPUT : MF_USAGE; }
 
 /* The best entry for these names, + 1; 0: none. */
 static size_t best_entry(const struct placing *p, const struct mf_names *names)
@@ -275,8 +311,8 @@ static int check_entries(const struct placing *p)
 
         if (e->met || is_empty_module(e->pattern)) continue;
         near = mf_nearest(e->pattern, known, p->parts->count);
-        rc = mf_fail(refuse(p), "--map: '%.80s' meets no part and no weight; parts are %s .. %s%s%s%s", e->pattern,
-                     known[0], known[p->parts->count - 1], near ? "; did you mean '" : "", near ? near : "",
+        rc = mf_fail(refuse_map(p->map), "--map: '%.80s' meets no part and no weight; parts are %s .. %s%s%s%s",
+                     e->pattern, known[0], known[p->parts->count - 1], near ? "; did you mean '" : "", near ? near : "",
                      near ? "'?" : "");
     }
     free(known);
@@ -290,7 +326,7 @@ static int place_all(struct placing *p)
     for (size_t part = 0; part < p->parts->count; ++part) place_part(p, part);
     MF_TRY(check_entries(p));
     if (p->lost > 0)
-        return mf_fail(refuse(p), "--map gives no device to %s; try: '*=%s' for all others", p->missing,
+        return mf_fail(refuse_map(p->map), "--map gives no device to %s; try: '*=%s' for all others", p->missing,
                        p->devices->device[0].name);
     add_exceptions(p);
     return MF_OK;

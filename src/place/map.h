@@ -40,8 +40,10 @@ void mf_map_free(struct mf_map *map);
 int mf_map_place(struct mf_map *map, const struct mf_parts *parts, const struct mf_place_devices *devices,
                  const struct mf_language *model, struct mf_device_map *placement);
 
-/** The devices that a map names, in its order, each once, without memory. mf_place_devices_free() frees. */
-void mf_map_devices(const struct mf_map *map, struct mf_place_devices *devices);
+/** The devices that a map names, each once, without memory. They are in its order, but ranks ("rank:0", ..) in theirs.
+ * Refuses as mf_map_read(): a word is no device, or there are more than MF_PLACE_MOST. Ranks stand alone, without gaps.
+ * mf_place_devices_free() frees, also after a refusal. */
+int mf_map_devices(const struct mf_map *map, struct mf_place_devices *devices);
 
 struct mf_json;
 

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/place/devices.h"
 #include "src/place/map.h"
 
@@ -76,29 +78,52 @@ static int place(const struct mf_parts *parts, size_t stages, struct mf_device_m
 
 /* -- by a map -- */
 
+static int read_devices(const char *text, struct mf_map *map, struct mf_place_devices *devices)
+{
+    *devices = (struct mf_place_devices){.count = 0};
+    MF_TRY(mf_map_read(text, map));
+    return mf_map_devices(map, devices);
+}
+
 int mf_place_map_stages(const char *text, size_t *stages)
 {
     struct mf_place_devices devices;
-    struct mf_map map = {.count = 0};
-    int rc = MF_OK;
+    struct mf_map map;
+    int rc;
 
     *stages = 1;
-    if (text) rc = mf_map_read(text, &map);
-    if (text && rc == MF_OK) {
-        mf_map_devices(&map, &devices);
-        *stages = devices.count;
-        mf_place_devices_free(&devices);
-    }
+    if (!text) return MF_OK;
+    rc = read_devices(text, &map, &devices);
+    if (rc == MF_OK) *stages = devices.count;
+    mf_place_devices_free(&devices);
     mf_map_free(&map);
     return rc;
+}
+
+void mf_place_map_say(const char *text, int on_cores)
+{
+    struct mf_place_devices devices;
+    struct mf_map map;
+    size_t k = 0;
+
+    if (!text) return;
+    if (read_devices(text, &map, &devices) != MF_OK) mf_err_clear();
+    while (k < devices.count &&
+           (mf_place_device_rank(devices.device[k].name) >= 0 || devices.device[k].is_cores == (on_cores != 0)))
+        ++k;
+    if (k < devices.count)
+        mf_warn("--map: '%s' only numbers a stage; every rank computes on %s", devices.device[k].name,
+                on_cores ? "the cores" : "its GPU");
+    mf_place_devices_free(&devices);
+    mf_map_free(&map);
 }
 
 /* Every stage has something to do. */
 static int check_stages(const struct mf_device_map *placement, size_t count, const struct mf_place_devices *stages)
 {
     if (stages->count != count)
-        return mf_fail(MF_USAGE, "--map names %zu devices, and there are %zu stages; leave --pp out", stages->count,
-                       count);
+        return mf_fail(MF_USAGE, "--map names %zu device%s, and --pp is %zu; leave --pp out", stages->count,
+                       MF_S(stages->count), count);
     for (size_t d = 0; d < stages->count; ++d) {
         size_t k = 0;
 
@@ -112,14 +137,11 @@ static int check_stages(const struct mf_device_map *placement, size_t count, con
 static int place_by_map(const struct mf_parts *parts, size_t count, const char *text, const struct mf_language *model,
                         struct mf_device_map *placement)
 {
-    struct mf_place_devices stages = {.count = 0};
+    struct mf_place_devices stages;
     struct mf_map map;
-    int rc = mf_map_read(text, &map);
+    int rc = read_devices(text, &map, &stages);
 
-    if (rc == MF_OK) {
-        mf_map_devices(&map, &stages);
-        rc = mf_map_place(&map, parts, &stages, model, placement);
-    }
+    if (rc == MF_OK) rc = mf_map_place(&map, parts, &stages, model, placement);
     if (rc == MF_OK) rc = check_stages(placement, count, &stages);
     mf_place_devices_free(&stages);
     mf_map_free(&map);

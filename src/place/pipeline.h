@@ -5,8 +5,11 @@
 #include "src/model/language.h"
 #include "src/place/device_map.h"
 
-/** How many devices a map names (mf_map_read()), or 1 without one. Refuses as mf_map_read(). Local. */
+/** How many devices a map names (mf_map_devices()), or 1 without one. Refuses as mf_map_devices(). Local. */
 int mf_place_map_stages(const char *text, size_t *stages);
+
+/** Warns of a device of a lawful map (NULL: none) on which no rank computes. It only numbers a stage. Local. */
+void mf_place_map_say(const char *text, int on_cores);
 
 /** Gives @p stages stages their parts. With a map its devices are the stages, in its order. Without one (NULL) each
  * stage gets parts that follow each other. The largest memory of a stage is then the least possible, and after that the

@@ -146,6 +146,11 @@ def check_runs(folder):
     for given in ("four.json", told["map"]):
         done = run(PROGRAM, *words, "--map", given, ranks=4, mpiexec=MPIEXEC, cwd=folder)
         check(done.status == 0 and json.loads(done.out)["results"][0]["tokens"] == want, f"--map {given}: {done.err[-300:]}")
+        check(done.err.count("only numbers a stage; every rank computes on the cores") == 1, f"--map {given}: {done.err[-300:]}")
+    for given, ranks, more, said in (("*=foo", 1, (), "'foo' is no device"), ("bogus=cpu", 1, (), "'bogus' meets no part"),
+                                     ("head=cuda:1,*=cuda:0", 2, ("--pp", "1"), "names 2 devices, and --pp is 1")):
+        done = run(PROGRAM, *words, "--map", given, *more, ranks=ranks, mpiexec=MPIEXEC, cwd=folder)
+        check(done.status == 2 and said in done.err, f"--map {given}: {done.err[-300:]}")
     done = run(PROGRAM, *words, "--map", "four.json", cwd=folder)
     check(done.status == 2 and "mpirun -n 4" in done.err, done.err)
 

@@ -123,6 +123,30 @@ static int place(const char *text, const struct mf_parts *parts, const struct mf
     return rc;
 }
 
+/* Ranks stand in their order, and words that are no device are refused. */
+static void names_of_runs(void)
+{
+    static const struct {
+        const char *map, *says;
+    } wrong[] = {{"*=foo", "'foo' is no device"},
+                 {"*=cuda:01", "'cuda:01' is no device"},
+                 {"*=rank:1", "names rank:1, and 1 device;"},
+                 {"head=cpu,*=rank:0", "name ranks alone"}};
+    struct mf_place_devices named;
+    struct mf_map map;
+
+    CHECK(mf_map_read("head=rank:1,*=rank:0", &map) == MF_OK && mf_map_devices(&map, &named) == MF_OK);
+    CHECK(named.count == 2 && strcmp(named.device[0].name, "rank:0") == 0);
+    mf_place_devices_free(&named);
+    mf_map_free(&map);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; ++k) {
+        CHECK(mf_map_read(wrong[k].map, &map) == MF_OK && mf_map_devices(&map, &named) == MF_USAGE);
+        CHECK_SAYS(strstr(mf_err_text(), wrong[k].says), "%s: %s", wrong[k].map, mf_err_text());
+        mf_place_devices_free(&named);
+        mf_map_free(&map);
+    }
+}
+
 static void patterns(const struct mf_parts *parts, const struct mf_place_devices *devices)
 {
     struct mf_device_map p;
@@ -147,13 +171,14 @@ static void patterns(const struct mf_parts *parts, const struct mf_place_devices
         struct mf_map map;
 
         CHECK(mf_map_read("head=cuda:3,layers.*=cpu,*=cuda:3", &map) == MF_OK);
-        mf_map_devices(&map, &named);
+        CHECK(mf_map_devices(&map, &named) == MF_OK);
         CHECK(named.count == 2 && strcmp(named.device[0].name, "cuda:3") == 0 && named.device[1].is_cores);
         CHECK(mf_map_place(&map, parts, &named, &gpt2, &p) == MF_OK && p.device[0] == 0 && p.device[1] == 1);
         mf_device_map_free(&p);
         mf_place_devices_free(&named);
         mf_map_free(&map);
     }
+    names_of_runs();
     for (size_t k = 0; k < sizeof refused / sizeof *refused; ++k) {
         const int rc = place(refused[k].map, parts, devices, &p);
 

@@ -99,8 +99,9 @@ int mf_crew_model(const struct mf_crew *c, const char *path, size_t batch, struc
     int rc = MF_OK;
 
     *model = NULL;
+    if (c->stages > 1 || c->map) rc = find_placing(&p, path, &wish, queue);
     if (c->stages > 1) {
-        rc = mf_agree(&c->own, find_placing(&p, path, &wish, queue));
+        rc = mf_agree(&c->own, rc);
         wish.cut = &cut;
     }
     if (rc == MF_OK) rc = mf_model_open_as(path, &wish, queue, model);

@@ -18,6 +18,7 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/refused.h"
 #include "src/model/model.h"
+#include "src/place/pipeline.h"
 #include "src/train/learn_show.h"
 #include "src/train/saved.h"
 
@@ -30,7 +31,7 @@ static const struct mf_opt rows[] = {
     MF_PREDICT_ROW(mf_infer_cmd),
     MF_OPT(mf_infer_cmd, "pp", stages, MF_LONG, NULL, "ranks that run the model together, as stages of a pipeline"),
     MF_OPT(mf_infer_cmd, "map", map, MF_TEXT, NULL,
-           "which device has which part of the model (mesoforge map). Each device is a stage"),
+           "which stage has which part of the model (mesoforge map). Stages are named cpu, cuda:N or rank:N"),
     MF_OPT_END};
 const struct mf_opt *const mf_infer_tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
 
@@ -86,6 +87,7 @@ static int start(struct job *job, const struct mf_learn *learn)
     const struct mf_model_card *c;
 
     MF_TRY(mf_crew_open(s->comm, job->o->stages, job->o->map, &job->crew));
+    mf_place_map_say(job->o->map, !s->backend->devices);
     MF_TRY(mf_agree(s->comm, mf_crew_model(&job->crew, job->model, job->batch, s->queue, &job->run)));
     job->card = c = mf_model_says(job->run);
     MF_TRY(mf_safetensors_same(s->comm, c->file));

@@ -52,7 +52,7 @@ static const struct mf_opt rows[] = {
     ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
     ROW("map", map, MF_TEXT, NULL,
-        "which device has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map). Each device is a stage"),
+        "which stage has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map); names: cpu, cuda:N, rank:N"),
     MF_DTYPE_ROW(generation),
     MF_INFER_PLAN_ROW(generation),
     MF_OPT_END};
@@ -410,6 +410,7 @@ static int open_engine(struct job *job)
     const struct mf_session *s = job->session;
 
     MF_TRY(mf_infer_plan(job->session, &job->work, job->o->plan, &wish, &job->plan));
+    mf_place_map_say(job->o->map, !s->backend->devices);
     MF_TRY(mf_engine_open(job->folder, &wish, s->queue, &job->engine));
     if (!job->work.beside) return MF_OK;
     job->logits = mf_arena_zeros(s->arena, 1, job->work.beside, "logits of the prompt");

@@ -125,7 +125,24 @@ int mf_infer_same(const struct mf_session *s, const char *folder)
 
 /* ---- a dry run ---- */
 
-int mf_infer_book(const struct mf_session *s, const struct mf_gen_work *work)
+/* Where not all pages fit, a run has fewer. Collective. */
+static int pages_of(struct mf_session *s, const struct mf_gen_work *work, size_t *pages)
+{
+    struct mf_engine_wish wish = {.requests = 0};
+    struct mf_gen_work mine = *work;
+    const struct mf_planned p = planned_of(s, &mine, "auto", &wish);
+    struct mf_plan_numbers settings;
+    struct mf_run_plan plan;
+
+    *pages = work->pages ? work->pages : work->requests * mf_pages_of(context_of(work));
+    MF_TRY(mf_planned_foresee(&p, &plan));
+    if (plan.json && mf_plan_numbers_read(mf_json_get(plan.json, "settings"), &settings))
+        *pages = mf_plan_get(&settings, "pages");
+    mf_run_plan_free(&plan);
+    return MF_OK;
+}
+
+int mf_infer_book(struct mf_session *s, const struct mf_gen_work *work)
 {
     const struct mf_plan_rank rank = {.ranks = (size_t)s->comm->size,
                                       .rank = (size_t)s->comm->rank,
@@ -136,14 +153,15 @@ int mf_infer_book(const struct mf_session *s, const struct mf_gen_work *work)
                                       .capability = s->gpu.capability};
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
     struct mf_plan_numbers settings = {.count = 0};
-    size_t tensor, stages;
+    size_t tensor, stages, pages;
 
     MF_TRY(find_ways(s, work, &tensor, &stages));
+    MF_TRY(pages_of(s, work, &pages));
     mf_plan_set(&settings, "tp", tensor);
     mf_plan_set(&settings, "pp", stages);
     mf_plan_set(&settings, "requests", work->requests);
     mf_plan_set(&settings, "context", context_of(work));
-    mf_plan_set(&settings, "pages", work->pages ? work->pages : work->requests * mf_pages_of(context_of(work)));
+    mf_plan_set(&settings, "pages", pages);
     MF_TRY(mf_gen_workload.bytes(work, &rank, &settings, bytes));
     MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)bytes[MF_PLAN_STATE].total, "a language model"));
     return rank.apart ? mf_arena_book_once(s->arena, (ptrdiff_t)bytes[MF_PLAN_HOST].total, "a language model") : MF_OK;

@@ -20,8 +20,10 @@ int mf_gen_grid_check(const struct mf_language *model, const struct mf_gen_grid 
                        g->tensor * g->stages);
     MF_TRY(mf_decoder_can_split(model, g->tensor));
     if (g->stages > mf_min(g->map ? model->layers + 2 : model->layers, MF_STAGES))
-        return mf_fail(MF_USAGE, "--pp %zu: the model has %zu layers, and a stage has at least one", g->stages,
-                       model->layers);
+        return mf_fail(MF_USAGE,
+                       "%zu stages cannot share %zu layers; try: fewer ranks, or a --map of %zu devices, where "
+                       "embeddings and head may be stages of their own",
+                       g->stages, model->layers, g->stages);
     return MF_OK;
 }
 

@@ -370,7 +370,8 @@ int mf_decoder_can_split(const struct mf_language *m, size_t ranks)
     size_t most = m->key_heads;
 
     if (mf_decoder_splits(m, ranks)) return MF_OK;
-    if (m->experts) return mf_fail(MF_USAGE, "ranks do not share layers of experts; try: --pp %zu instead", ranks);
+    if (m->experts)
+        return mf_fail(MF_USAGE, "ranks do not share layers of experts; try: --tp 1, and a rank for each stage");
     while (!mf_decoder_splits(m, most)) --most;
     return mf_fail(MF_USAGE,
                    "%zu ranks cannot share layers of %zu heads, %zu heads of keys and %zu inner columns; numbers that "

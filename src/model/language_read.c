@@ -358,9 +358,14 @@ int mf_language_read(const char *path, struct mf_language *model)
     struct stat s;
     const int is_folder = stat(path, &s) == 0 && S_ISDIR(s.st_mode);
     char *file = is_folder ? mf_format("%s/config.json", path) : mf_format("%s", path);
+    const size_t length = strlen(file);
     struct mf_json *root = NULL;
-    int rc = mf_json_load_foreign(file, FILE_MOST, VALUES_MOST, &root);
+    int rc;
 
+    if (length > 12 && strcmp(file + length - 12, ".safetensors") == 0)
+        rc = mf_fail(MF_INPUT, "'%.300s' is a file of weights; give its folder, which has config.json", path);
+    else
+        rc = mf_json_load_foreign(file, FILE_MOST, VALUES_MOST, &root);
     if (rc == MF_OK) rc = read_all(&(const struct mf_part){file, "model", root}, model);
     mf_json_free(root);
     free(file);

@@ -8,18 +8,14 @@
 #include "src/text/tokenizer_priv.h"
 #include "src/text/unicode.h"
 
-/* The text of a token; NULL in *text: it is special, and left out. */
-static int text_of(const struct mf_tokenizer *t, uint32_t number, int special, const char **text, size_t *n)
+/* The text of a token; NULL in *text: it is special, or no token has this number, and it is left out. */
+static void text_of(const struct mf_tokenizer *t, uint32_t number, int special, const char **text, size_t *n)
 {
     int is_special = 0;
 
     *text = mf_added_text(t->added, number, n, &is_special);
     if (!*text) *text = mf_vocab_text(&t->vocab, number, n);
-    if (!*text)
-        return mf_fail(MF_INPUT, "no token has number %u; those of the tokenizer are 0 to %zu", number,
-                       mf_tokenizer_numbers(t) - 1);
     if (is_special && !special) *text = NULL;
-    return MF_OK;
 }
 
 static int decode(const struct mf_tokenizer *t, struct mf_pieces *tokens, struct mf_bytes *text)
@@ -38,14 +34,14 @@ int mf_tokenizer_decode(const struct mf_tokenizer *t, const uint32_t *number, si
     struct mf_pieces tokens = {0};
     int rc = MF_OK;
 
-    for (size_t i = 0; rc == MF_OK && i < count; ++i) {
+    for (size_t i = 0; i < count; ++i) {
         const char *piece;
         size_t n;
 
-        rc = text_of(t, number[i], special, &piece, &n);
-        if (rc == MF_OK && piece) mf_pieces_put(&tokens, piece, n);
+        text_of(t, number[i], special, &piece, &n);
+        if (piece) mf_pieces_put(&tokens, piece, n);
     }
-    if (rc == MF_OK && tokens.count) rc = decode(t, &tokens, text);
+    if (tokens.count) rc = decode(t, &tokens, text);
     mf_pieces_free(&tokens);
     return rc;
 }
@@ -139,7 +135,7 @@ int mf_text_stream_put(struct mf_text_stream *s, uint32_t number, struct mf_byte
     const char *piece;
     size_t n;
 
-    MF_TRY(text_of(s->tokenizer, number, s->special, &piece, &n));
+    text_of(s->tokenizer, number, s->special, &piece, &n);
     if (!piece) return MF_OK;
     if (s->way == MF_DECODE_BYTES) {
         mf_letters_bytes(piece, n, &s->bytes);

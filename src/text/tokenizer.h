@@ -37,7 +37,7 @@ int mf_tokenizer_encode_two(struct mf_tokenizer *tokenizer, const char *const te
                             struct mf_tokens *tokens, struct mf_tokens *types);
 
 /** Appends the text of numbers. @p special: special tokens are part of the text. Bytes that make no character become
- * U+FFFD. Refuses with MF_INPUT a number that no token has. Local. */
+ * U+FFFD. A number that no token has gives no text: tables of models may be longer. Local. */
 int mf_tokenizer_decode(const struct mf_tokenizer *tokenizer, const uint32_t *number, size_t count, int special,
                         struct mf_bytes *text);
 

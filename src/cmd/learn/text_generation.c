@@ -12,6 +12,7 @@
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/prompts.h"
 #include "src/cmd/peaks.h"
+#include "src/cmd/unused.h"
 #include "src/gen/reply.h"
 #include "src/gen/stops.h"
 #include "src/model/decoder_files.h"
@@ -109,23 +110,23 @@ static int take(void *context, struct mf_prompt *prompt)
 }
 
 /* New tokens of a prompt, in a context. */
-static int find_most(const struct generation *o, size_t context, struct answer *a)
+static int find_most(const struct generation *o, size_t context, size_t number, struct answer *a)
 {
     const size_t tokens = a->prompt.tokens.count, length = (size_t)o->length;
     const size_t room = context > tokens ? context - tokens : 0;
 
-    if (tokens == 0) return mf_fail(MF_USAGE, "a prompt has no token; the model needs one to begin with");
+    if (tokens == 0) return mf_fail(MF_USAGE, "prompt %zu has no token; the model needs one to begin with", number);
     if (room == 0)
-        return mf_fail(MF_USAGE, "a prompt has %zu tokens, and the context %zu; try: a shorter prompt, or --context",
-                       tokens, context);
+        return mf_fail(MF_USAGE, "prompt %zu has %zu tokens, and the context %zu; try: a shorter prompt, or --context",
+                       number, tokens, context);
     if (length && length <= tokens)
-        return mf_fail(MF_USAGE, "--max-length %zu: a prompt has %zu tokens already", length, tokens);
+        return mf_fail(MF_USAGE, "--max-length %zu: prompt %zu has %zu tokens already", length, number, tokens);
     a->most = o->most ? (size_t)o->most : length ? length - tokens : USUAL;
     if (length && a->most > length - tokens) a->most = length - tokens;
     if (a->most <= room) return MF_OK;
     if (o->most || length)
-        return mf_fail(MF_USAGE, "a prompt of %zu tokens has room for %zu new ones in the context of %zu, not %zu",
-                       tokens, room, context, a->most);
+        return mf_fail(MF_USAGE, "prompt %zu of %zu tokens has room for %zu new ones in the context of %zu, not %zu",
+                       number, tokens, room, context, a->most);
     a->most = room;
     return MF_OK;
 }
@@ -326,6 +327,8 @@ static int check(const struct mf_session *s, void *options)
         return mf_fail(MF_USAGE, "--logits are of one prompt; try: --prompt or --tokens instead of --prompts");
     if (o->requests < 1 || o->requests > MF_GEN_REQUESTS)
         return mf_fail(MF_USAGE, "--requests must be 1 to %d, not %ld", MF_GEN_REQUESTS, o->requests);
+    if (o->temperature == 0) MF_UNUSED(s, "without --temperature the most probable token follows", "top-k", "top-p");
+    MF_UNUSED(s, "text goes to standard output", "output", "data_folder", "information");
     MF_TRY(check_count(s, "tp", o->tensor));
     return check_count(s, "pp", o->stages);
 }
@@ -390,10 +393,11 @@ static int find_work(struct job *job)
                               .stages = o->map && !o->stages ? stages : (size_t)o->stages,
                               .map = o->map,
                               .deterministic = o->common.deterministic};
+    if (o->context) MF_TRY(mf_gen_check_context(&job->model, job->folder, (size_t)o->context));
     for (size_t k = 0; k < job->answers; ++k) {
         struct answer *a = job->answer[k];
 
-        MF_TRY(find_most(o, o->context ? (size_t)o->context : job->model.context, a));
+        MF_TRY(find_most(o, o->context ? (size_t)o->context : job->model.context, k + 1, a));
         w->context = mf_max(w->context, a->prompt.tokens.count + a->most);
         w->prompt = mf_max(w->prompt, a->prompt.tokens.count);
         w->made = mf_max(w->made, a->most);
@@ -417,13 +421,19 @@ static int open_engine(struct job *job)
     return mf_agree(s->comm, job->logits ? MF_OK : MF_MEMORY);
 }
 
+static int open_model(struct job *job)
+{
+    MF_TRY(mf_language_read(job->folder, &job->model));
+    return open_tokenizer(job);
+}
+
 /* Everything that ranks find out before they work together. */
 static int prepare(struct job *job)
 {
     const struct generation *o = job->o;
 
     MF_TRY(mf_infer_same(job->session, job->folder));
-    MF_TRY(mf_agree(job->session->comm, open_tokenizer(job)));
+    MF_TRY(mf_agree(job->session->comm, open_model(job)));
     MF_TRY(mf_prompts_each(job->session->comm, &o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
     if (job->answers == 0) return mf_fail(MF_INPUT, "'%.300s' has no prompt", o->from.prompts);
     MF_TRY(find_work(job));
@@ -437,7 +447,7 @@ static int work(struct job *job)
 
     if (o->logits) MF_TRY(mf_session_may_write(s, o->logits, ".npy"));
     MF_TRY(mf_agree(s->comm, prepare(job)));
-    if (o->common.dry_run) return mf_infer_book(s, &job->work);
+    if (o->common.dry_run) return mf_infer_book(job->session, &job->work);
     MF_TRY(open_engine(job));
     job->lives = job->answers == 1 && !o->common.json && s->comm->rank == 0;
     if (job->lives) show_prompt(job->answer[0]);

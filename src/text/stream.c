@@ -8,7 +8,7 @@
 #include "src/text/tokenizer_priv.h"
 #include "src/text/unicode.h"
 
-/* The text of a token; NULL in *text: it is special, or no token has this number, and it is left out. */
+/* The text of a token. NULL in *text: it is special, or no token has this number. It is left out then. */
 static void text_of(const struct mf_tokenizer *t, uint32_t number, int special, const char **text, size_t *n)
 {
     int is_special = 0;

@@ -1,4 +1,4 @@
-/* A model that runs, alone: no trainer, no dataset, no other rank.
+/* A model that runs: no trainer and no dataset. Ranks may run it together.
  *
  *     MF_TRY(mf_model_open("model.safetensors", 64, queue, &model));   a file, or mf_model_make()
  *     for (size_t r = 0; r < n; ++r) MF_TRY(mf_model_feed(model, r, sample[r]));

@@ -18,12 +18,9 @@
         type, "dtype", dtype, "auto", "auto|f32|bf16|f16|int8", \
         "weights of products and tables of tokens in memory; auto: as in the file where it has 16 bits, else f32")
 
-/**
- * Plans a run on this rank's device. Sets @p wish, and what session->predicted has. Without
- * a plan ("off") they follow from @p work: its context, or that of the model. A line says the plan. Call
- * mf_run_plan_free(), also after a refusal. Collective; refuses (agreed) with MF_MEMORY, naming bytes needed and there,
- * and the longest context that fits.
- */
+/** Plans a run on this rank's device. Sets @p wish, and what session->predicted has. Without a plan ("off") they follow
+ * from @p work: its context, or that of the model. A line says the plan. Call mf_run_plan_free(), also after a refusal.
+ * Collective; refuses (agreed) with MF_MEMORY, naming bytes needed and there, and the longest context that fits. */
 int mf_infer_plan(struct mf_session *session, const struct mf_gen_work *work, const char *plan,
                   struct mf_engine_wish *wish, struct mf_run_plan *made);
 

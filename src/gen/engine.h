@@ -1,8 +1,8 @@
 /* Runs a language model for several requests at a time. A prompt goes through in chunks, then every step gives each
  * request one token more. New requests join at any step.
  *
- * A request that is admitted takes pages for its prompt and for all tokens that it may get. So none is put
- * off later. Where pages or places lack, it waits. Memory is taken when the engine is opened.
+ * A request that is admitted takes pages for its prompt and for all tokens that it may get. So none is put off later.
+ * Where pages or places lack, it waits. Memory is taken when the engine is opened.
  *
  * Several ranks may run a model together (ranks.h). All of them call the same functions with the same requests, and all
  * get the same answers.

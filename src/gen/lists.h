@@ -46,9 +46,8 @@ struct mf_gen_lists {
 /** Refuses with MF_USAGE a context that the model of @p folder has no table for. Local. */
 int mf_gen_check_context(const struct mf_language *model, const char *folder, size_t context);
 
-/** Builds and plans the lists of a rank for @p queue, which may be dry. One rank has the
- * model where @p ways is NULL. Values
- * that the nodes of a rank do not touch are -1 in its lists. Takes no memory for weights or caches. Refuses with
+/** Builds and plans the lists of a rank for @p queue, which may be dry. One rank has the model where @p ways is NULL.
+ * Values that the nodes of a rank do not touch are -1 in its lists. Takes no memory for weights or caches. Refuses with
  * MF_USAGE, MF_MEMORY, MF_DEVICE. mf_gen_lists_free() in any case. */
 int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size *size, const struct mf_gen_ways *ways,
                       struct mf_queue *queue, struct mf_gen_lists *lists);

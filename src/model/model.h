@@ -6,10 +6,10 @@
  *     rc = mf_model_output(model, n, answer);                          [n][mf_model_says(model)->outputs.count]
  *     mf_model_close(model);
  *
- * Memory is taken by opening, and given back by closing. The answers to the same rows of a walk have the same bits, on
- * any number of threads. Rule: all functions are local. They print nothing; a refusal is a code and a sentence
- * (src/base/err.h). Where ranks run a
- * model together (struct mf_model_cut), opening, walks and answers are collective. */
+ * Memory is taken by opening, and given back by closing. The answers to the same rows of a walk have the same bits,
+ * on any number of threads. Rule: all functions are local. They print nothing; a refusal is a code and a sentence
+ * (src/base/err.h). Where ranks run a model together (struct mf_model_cut), opening, walks and answers are
+ * collective. */
 #ifndef MF_MODEL_MODEL_H
 #define MF_MODEL_MODEL_H
 

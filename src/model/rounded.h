@@ -1,6 +1,5 @@
-/* Rows of weights in the type that they have in memory. Numbers of 16 bits are rounded to the nearest.
- * Numbers of 8 bits are whole, from -127 to 127. Their row has a scale: its largest number / 127. All functions are
- * local. */
+/* Rows of weights in the type that they have in memory. Numbers of 16 bits are rounded to the nearest. Numbers of 8
+ * bits are whole, from -127 to 127. Their row has a scale: its largest number / 127. All functions are local. */
 #ifndef MF_MODEL_ROUNDED_H
 #define MF_MODEL_ROUNDED_H
 

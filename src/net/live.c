@@ -171,8 +171,7 @@ static int by_size(const void *a, const void *b)
 static int meet(const struct life *x, const struct life *y) { return x->first <= y->last && y->first <= x->last; }
 
 /* The lowest place at which life number @p n overlaps none before it that is alive at the same time. Their numbers go
- * to
- * @p near [n]. */
+ * to @p near [n]. */
 static size_t lowest_gap(const struct life *life, size_t n, const size_t *at, size_t *near)
 {
     size_t here = 0, count = 0;

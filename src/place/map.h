@@ -1,11 +1,9 @@
 /* A map that somebody wrote: patterns of names, and the device of each. Rule: all functions are local.
  *
  * A part has a name ("layers.3", "head"), and so has a weight ("layers.3.qkv.weight"). A block also has one by its
- * number
- * ("layer.3"). In a language model the modules of transformers have names, too ("model.layers.3.mlp"). A pattern meets
- * names that it is, or that begin with it and a dot. It may have ranges ("layers.0-11") and the signs *, ?, [..] of
- * file names.
- * "*" and "" meet all. The pattern with the most letters counts, and the last of equal ones. */
+ * number ("layer.3"). In a language model the modules of transformers have names, too ("model.layers.3.mlp"). A pattern
+ * meets names that it is, or that begin with it and a dot. It may have ranges ("layers.0-11") and the signs *, ?, [..]
+ * of file names. "*" and "" meet all. The pattern with the most letters counts, and the last of equal ones. */
 #ifndef MF_PLACE_MAP_H
 #define MF_PLACE_MAP_H
 

@@ -147,6 +147,15 @@ def check_runs(folder):
         done = run(PROGRAM, *words, "--map", given, ranks=4, mpiexec=MPIEXEC, cwd=folder)
         check(done.status == 0 and json.loads(done.out)["results"][0]["tokens"] == want, f"--map {given}: {done.err[-300:]}")
         check(done.err.count("only numbers a stage; every rank computes on the cores") == 1, f"--map {given}: {done.err[-300:]}")
+    done = run(PROGRAM, "map", model, "--measure", "--context", "20", "--device", "cpu", "--output", "ranks.json", ranks=2, mpiexec=MPIEXEC, cwd=folder)
+    check(done.status == 0 and sorted(set(json.load(open(os.path.join(folder, "ranks.json"))).values())) == ["rank:0", "rank:1"], done.err[-300:])
+    done = run(PROGRAM, "map", model, "--map", "ranks.json", "--check", cwd=folder)
+    check(done.status == 0 and "have a device" in done.out, done.err)
+    done = run(PROGRAM, *words, "--map", "ranks.json", ranks=2, mpiexec=MPIEXEC, cwd=folder)
+    check(done.status == 0 and json.loads(done.out)["results"][0]["tokens"] == want and "only numbers" not in done.err, done.err)
+    for name, said in (("mixtral", "ranks do not share layers of experts"), ("bert", "GPUs do not share layers of a model of type bert")):
+        done = run(PROGRAM, "map", os.path.join(FIXTURES, name), "--hardware", L4, "--tp-config", cwd=folder)
+        check(done.status == 2 and said in done.err, f"{name}: {done}")
     for given, ranks, more, said in (("*=foo", 1, (), "'foo' is no device"), ("bogus=cpu", 1, (), "'bogus' meets no part"),
                                      ("head=cuda:1,*=cuda:0", 2, ("--pp", "1"), "names 2 devices, and --pp is 1")):
         done = run(PROGRAM, *words, "--map", given, *more, ranks=ranks, mpiexec=MPIEXEC, cwd=folder)

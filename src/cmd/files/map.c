@@ -51,11 +51,30 @@ static int is(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
 /* -- placing -- */
 
-static int place_by_map(const struct mf_map_opts *o, const struct mf_mapped *m, struct mf_device_map *p)
+/* A map of ranks (map --measure) is placed on ranks. A GPU of each has its memory, if there are as many. */
+static int take_ranks(const struct mf_map *map, struct mf_mapped *m)
+{
+    struct mf_place_devices named;
+    size_t k = 0;
+    int rc;
+
+    while (k < map->count && mf_place_device_rank(map->entry[k].device) < 0) ++k;
+    if (k == map->count) return MF_OK;
+    rc = mf_map_devices(map, &named);
+    if (rc == MF_OK) {
+        mf_mapped_take_ranks(m, named.count);
+        for (k = 0; k < named.count; ++k) memcpy(m->devices.device[k].name, named.device[k].name, MF_DEVICE_NAME);
+    }
+    mf_place_devices_free(&named);
+    return rc;
+}
+
+static int place_by_map(const struct mf_map_opts *o, struct mf_mapped *m, struct mf_device_map *p)
 {
     struct mf_map map;
     int rc = mf_map_read(o->map, &map);
 
+    if (rc == MF_OK) rc = take_ranks(&map, m);
     if (rc == MF_OK) rc = mf_map_place(&map, &m->parts, &m->devices, mf_mapped_language(m), p);
     mf_map_free(&map);
     return rc;
@@ -75,7 +94,7 @@ static void say_idle(const struct mf_mapped *m, const struct mf_device_map *p)
     if (idle > 0) mf_warn("%zu of %zu devices have no block", idle, m->devices.count);
 }
 
-static int place(const struct mf_map_opts *o, const struct mf_mapped *m, struct mf_device_map *p)
+static int place(const struct mf_map_opts *o, struct mf_mapped *m, struct mf_device_map *p)
 {
     if (o->map) return place_by_map(o, m, p);
     if (is(o->algo, "greedy"))
@@ -241,7 +260,8 @@ const struct mf_cmd mf_cmd_map = {
         "  mesoforge map llama --recommend\n"
         "  mpirun -n 4 mesoforge map llama --measure --requests 8 --output map.json\n"
         "\n"
-        "The file of --output is a device_map of transformers: from_pretrained(.., device_map=json.load(..)).\n",
+        "The file of --output is a device_map of transformers: from_pretrained(.., device_map=json.load(..)). "
+        "On cores --measure writes rank:0, rank:1, ..: that file is for --map of infer, and not for transformers.\n",
     .tables = tables,
     .size = sizeof(struct mf_map_opts),
     .positional_max = 1,

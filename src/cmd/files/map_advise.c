@@ -11,6 +11,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/text.h"
+#include "src/model/decoder.h"
 
 /* -- recommend -- */
 
@@ -150,22 +151,13 @@ int mf_map_recommend(const struct mf_mapped *m, const char *policy, int as_json)
 
 /* -- ways to cut layers -- */
 
-/* Can every layer be cut for so many ranks? Each has heads of its own, and a part of the inner width. */
-static int divides(const struct mf_language *l, size_t n)
-{
-    return l->heads % n == 0 && l->key_heads % n == 0 && l->inner % n == 0;
-}
-
+/* Can every layer be cut for so many GPUs? */
 static int check_ways(const struct mf_mapped *m, size_t n)
 {
-    char sizes[120] = "";
-
-    if (!m->is_language || divides(&m->language, n)) return MF_OK;
-    for (size_t k = 1; k <= m->language.key_heads; ++k)
-        if (divides(&m->language, k)) mf_enumerate(sizes, sizeof sizes, "%zu", k);
-    return mf_fail(MF_USAGE,
-                   "%zu GPUs do not divide %zu heads, %zu heads of keys and an inner width of %zu; try: %s GPUs", n,
-                   m->language.heads, m->language.key_heads, m->language.inner, sizes);
+    if (!m->is_language || n == 1) return MF_OK;
+    if (m->language.family == MF_BERT)
+        return mf_fail(MF_USAGE, "GPUs do not share layers of a model of type bert; try: one of --devices");
+    return mf_decoder_can_split(&m->language, n);
 }
 
 int mf_map_tp_config(const struct mf_mapped *m)

@@ -1,6 +1,8 @@
 /* See map_model.h. */
 #include "src/cmd/files/map_model.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/dry.h"
@@ -164,6 +166,21 @@ int mf_mapped_open(const struct mf_session *s, struct mf_map_opts *o, const char
     mf_guess_find(name, (size_t)o->layers, &m->guess);
     mf_guess_parts(&m->guess, &m->parts);
     return MF_OK;
+}
+
+void mf_mapped_take_ranks(struct mf_mapped *m, size_t ranks)
+{
+    const struct mf_place_device cpu = m->all.device[m->all.count - 1];
+
+    if (m->devices.count == ranks && !m->devices.device[0].is_cores) return;
+    mf_place_devices_free(&m->devices);
+    m->devices.count = ranks;
+    m->devices.device = MF_MUST(calloc(ranks, sizeof *m->devices.device), "devices");
+    m->devices.linked = MF_MUST(calloc(ranks, ranks), "links");
+    for (size_t k = 0; k < ranks; ++k) {
+        m->devices.device[k] = (struct mf_place_device){.memory = cpu.memory / ranks, .free = cpu.free / ranks};
+        snprintf(m->devices.device[k].name, sizeof m->devices.device[k].name, "rank:%u", (unsigned)k);
+    }
 }
 
 void mf_mapped_close(struct mf_mapped *m)

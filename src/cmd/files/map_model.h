@@ -36,6 +36,10 @@ struct mf_mapped {
 int mf_mapped_open(const struct mf_session *session, struct mf_map_opts *o, const char *name, struct mf_mapped *mapped);
 void mf_mapped_close(struct mf_mapped *mapped);
 
+/** Takes a device for each rank: those that were chosen, if there are as many, or the cores of ranks. The latter have
+ * the names rank:0, rank:1, .. and equal shares of the host memory. Local. */
+void mf_mapped_take_ranks(struct mf_mapped *mapped, size_t ranks);
+
 /** The model of a language model, whose modules have names; NULL: it is none. */
 static inline const struct mf_language *mf_mapped_language(const struct mf_mapped *m)
 {

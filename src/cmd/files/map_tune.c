@@ -11,6 +11,8 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/gen/engine.h"
+#include "src/gen/workload.h"
+#include "src/place/pipeline.h"
 
 enum { PROMPT = 16, MADE = 24, TRIALS = 10 /* maps, at most */ };
 
@@ -20,30 +22,19 @@ struct tuning {
     struct mf_session *session;
     struct mf_mapped *m;
     struct mf_device_map *best;
-    double seconds; /* of a step by it */
+    double seconds;      /* of a step by it */
+    size_t prompt, made; /* tokens of a request */
     char *tried[TRIALS];
     size_t trials;
 };
 
-/* -- devices -- */
-
-/* A device for each rank: those that were chosen, or the ranks' cores. */
-static void take_ranks(struct mf_mapped *m, size_t ranks)
-{
-    const struct mf_place_device cpu = m->all.device[m->all.count - 1];
-
-    if (m->devices.count == ranks) return;
-    mf_place_devices_free(&m->devices);
-    m->devices.count = ranks;
-    m->devices.device = MF_MUST(calloc(ranks, sizeof *m->devices.device), "devices");
-    m->devices.linked = MF_MUST(calloc(ranks, ranks), "links");
-    for (size_t k = 0; k < ranks; ++k) {
-        m->devices.device[k] = (struct mf_place_device){.memory = cpu.memory / ranks, .free = cpu.free / ranks};
-        snprintf(m->devices.device[k].name, sizeof m->devices.device[k].name, "cpu:%u", (unsigned)k);
-    }
-}
-
 /* -- a trial -- */
+
+static int refuse_context(const struct mf_mapped *m)
+{
+    return mf_fail(MF_USAGE, "a context of %zu has too few steps to time them; try: --context %d", m->context,
+                   PROMPT + MADE);
+}
 
 static int told(void *context, uint32_t token, double log_probability)
 {
@@ -56,7 +47,7 @@ static int told(void *context, uint32_t token, double log_probability)
 static int walk(struct tuning *t, struct mf_engine *engine, double *seconds)
 {
     static const uint32_t prompt[PROMPT] = {0};
-    const struct mf_request r = {.token = prompt, .tokens = PROMPT, .most = MADE, .told = told};
+    const struct mf_request r = {.token = prompt, .tokens = t->prompt, .most = t->made, .told = told};
     const int stages = t->session->comm->size;
     int left = 0;
 
@@ -70,14 +61,16 @@ static int walk(struct tuning *t, struct mf_engine *engine, double *seconds)
         for (; left > 0 && steps < stages; ++steps) left = mf_engine_step(engine);
         if (steps == stages) *seconds = fmin(*seconds, (mf_now() - began) / stages);
     }
-    return left < 0 ? -left : MF_OK;
+    if (left < 0) return -left;
+    if (isfinite(*seconds)) return MF_OK;
+    return refuse_context(t->m);
 }
 
 static int time_map(struct tuning *t, const char *map, double *seconds)
 {
     const struct mf_comm *comm = t->session->comm;
     const struct mf_engine_wish wish = {.requests = t->m->requests,
-                                        .context = mf_min(t->m->context, PROMPT + MADE),
+                                        .context = t->prompt + t->made,
                                         .random = 1,
                                         .weights = t->m->language.weights,
                                         .comm = comm,
@@ -177,7 +170,8 @@ static int try_first(struct tuning *t)
     struct mf_device_map first;
     int better;
 
-    MF_TRY(mf_agree(t->session->comm, mf_place_auto(&t->m->parts, &t->m->devices, &first)));
+    MF_TRY(
+        mf_agree(t->session->comm, mf_place_stages(&t->m->parts, t->m->devices.count, NULL, &t->m->language, &first)));
     MF_TRY(try_map(t, &first, &better));
     mf_place_balanced(&t->m->parts, &t->m->devices, &first);
     if (mf_device_map_boundaries(&first) + 1 < t->m->devices.count) { /* a device has no block */
@@ -189,7 +183,7 @@ static int try_first(struct tuning *t)
 
 int mf_map_tune(struct mf_session *session, struct mf_mapped *m, struct mf_device_map *best)
 {
-    struct tuning t = {.session = session, .m = m, .best = best};
+    struct tuning t = {.session = session, .m = m, .best = best, .prompt = PROMPT, .made = MADE};
     const size_t ranks = (size_t)session->comm->size;
     int rc;
 
@@ -199,7 +193,9 @@ int mf_map_tune(struct mf_session *session, struct mf_mapped *m, struct mf_devic
     if (ranks < 2) return mf_fail(MF_USAGE, "--measure needs a rank for each device; try: mpirun -n 2");
     if (ranks > m->parts.count)
         return mf_fail(MF_USAGE, "%zu ranks are more than the %zu parts of the model", ranks, m->parts.count);
-    take_ranks(m, ranks);
+    if (m->context < 2) return refuse_context(m);
+    MF_TRY(mf_gen_tokens(m->context, 0, &t.prompt, &t.made));
+    mf_mapped_take_ranks(m, ranks);
     MF_TRY(mf_session_to_device(session));
     rc = try_first(&t);
     if (rc == MF_OK) rc = move_all(&t);

@@ -483,6 +483,7 @@ static int run(struct mf_session *s, void *options)
     (void)mf_options_positional(s->options, &words);
     job.folder = words[0];
     rc = mf_agree(s->comm, work(&job));
+    if (rc != MF_OK && job.lives) printf("\n"); /* a sentence does not follow a text on its line */
     if (rc == MF_OK && s->common->dry_run) rc = mf_infer_counted(s, &job.work);
     give(&job);
     return mf_agree(s->comm, rc);

@@ -116,14 +116,15 @@ INNER quad sums_of(vec a, vec b, vec c, vec d)
  * apart. */
 INNER void add_products(enum mf_type type, int rows, const float *x, const char *w, size_t row, size_t k, vec sum[SUMS])
 {
-    const size_t size = mf_type_bytes(type), all = (size_t)(SUMS / rows) * size; /* of one number of each weight */
+    const int weights = SUMS / rows;
+    const size_t size = mf_type_bytes(type), all = (size_t)weights * size; /* of one number of each weight */
     const size_t whole = k / L * L;
 
     for (size_t i = 0; i < whole; i += L) {
         if (size < sizeof(float) || rows > 1)
             for (size_t at = 0; at < L * all; at += LINE) __builtin_prefetch(w + AHEAD + i * all + at);
 #pragma GCC unroll 8
-        for (int j = 0; j < SUMS / rows; ++j) {
+        for (int j = 0; j < weights; ++j) {
             vec weight = load(type, w + (size_t)j * row + i * size);
 
             HOLD(weight);
@@ -134,7 +135,7 @@ INNER void add_products(enum mf_type type, int rows, const float *x, const char 
     }
     if (whole == k) return;
 #pragma GCC unroll 8
-    for (int j = 0; j < SUMS / rows; ++j) {
+    for (int j = 0; j < weights; ++j) {
         const vec weight = load_rest(type, w + (size_t)j * row + whole * size, k - whole);
 
         for (int r = 0; r < rows; ++r)

@@ -80,9 +80,8 @@ static void put(struct mf_list *list, enum mf_op_id op, enum mf_exchange_kind ki
     node->attr.group = mf_link_group(one->from, one->to);
 }
 
-/* The messages behind node @p i. A message ends at once where it is received. A value that is sent
- * stays until the list ends. */
-static void put_messages(struct mf_list *list, const struct makers *m, size_t i, int own, int *sent)
+/* The messages behind node @p i. Both sides end each of them before the next one begins, so their order is the same. */
+static void put_messages(struct mf_list *list, const struct makers *m, size_t i, int own)
 {
     for (size_t k = 0; k < m->messages; ++k) {
         const struct message *one = &m->message[k];
@@ -92,10 +91,7 @@ static void put_messages(struct mf_list *list, const struct makers *m, size_t i,
         if (one->behind != i || (one->from != own && one->to != own)) continue;
         view = view_of(list->net, one);
         put(list, MF_OP_START, kind, one, view);
-        if (one->from == own)
-            sent[k] = view;
-        else
-            put(list, MF_OP_FINISH, kind, one, view);
+        put(list, MF_OP_FINISH, kind, one, view);
     }
 }
 
@@ -104,12 +100,10 @@ void mf_pass_stage(struct mf_list *list, const int *stage, int own, size_t stage
     struct makers m = find_messages(list, stage);
     struct mf_node *node = list->node;
     const size_t nodes = list->nodes;
-    int *sent = MF_MUST(malloc((m.messages + 1) * sizeof *sent), "messages");
 
     list->node = NULL;
     list->nodes = list->room_for = 0;
     for (size_t k = 0; k < m.messages; ++k) {
-        sent[k] = -1;
         link[(size_t)m.message[k].from * stages + (size_t)m.message[k].to] = 1;
         link[(size_t)m.message[k].to * stages + (size_t)m.message[k].from] = 1;
     }
@@ -122,11 +116,8 @@ void mf_pass_stage(struct mf_list *list, const int *stage, int own, size_t stage
         } else {
             free(node[i].name);
         }
-        put_messages(list, &m, i, own, sent);
+        put_messages(list, &m, i, own);
     }
-    for (size_t k = 0; k < m.messages; ++k)
-        if (sent[k] >= 0) put(list, MF_OP_FINISH, MF_EXCHANGE_SEND, &m.message[k], sent[k]);
-    free(sent);
     free(node);
     free(m.node);
     free(m.message);

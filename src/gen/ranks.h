@@ -24,8 +24,8 @@ struct mf_gen_cut {
     struct mf_device_map placement;
 };
 
-/** Cuts a model for the ranks of @p grid. Without a map each stage gets parts that follow each other. The largest need
- * of a stage is then the least possible. Refuses as mf_gen_grid_check(), mf_gen_lists_make() and mf_map_place().
+/** Cuts a model for the ranks of @p grid. Without a map each stage gets parts that follow each other. The largest
+ * memory of a stage is then the least possible. Refuses as mf_gen_grid_check(), mf_gen_lists_make() and mf_map_place().
  * mf_gen_cut_free() in any case. Local. */
 int mf_gen_cut_find(const struct mf_language *model, const struct mf_gen_size *size, const struct mf_gen_grid *grid,
                     struct mf_queue *queue, struct mf_gen_cut *cut);
@@ -46,7 +46,7 @@ struct mf_gen_ranks {
 int mf_gen_ranks_open(struct mf_gen_ranks *ranks, const struct mf_gen_grid *grid, const struct mf_gen_ways *ways,
                       const struct mf_gen_lists *lists, struct mf_queue *queue, struct mf_walk_memory *memory);
 
-/** Before the walk is closed: finishes exchanges. The second frees. Collective. */
+/** Finishes exchanges and frees, before the walk is closed. Collective. */
 void mf_gen_ranks_close(struct mf_gen_ranks *ranks);
 
 /** Brings the bytes of the ranks that answer to all others. These wait in mf_gen_ranks_hear(). */

@@ -14,7 +14,7 @@
 #include "kernels/cpu/fast.h"
 #include "src/base/err.h"
 #include "src/gen/engine.h"
-#include "src/model/decoder_files.h"
+#include "src/model/language_files.h"
 
 enum { FLOATS = 64 << 20, MOST = 4096 };
 

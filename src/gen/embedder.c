@@ -7,8 +7,8 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
-#include "src/model/decoder_files.h"
 #include "src/model/encoder.h"
+#include "src/model/language_files.h"
 #include "src/net/pass.h"
 #include "src/net/walk.h"
 
@@ -268,7 +268,7 @@ static int load(struct mf_embedder *e)
 {
     const struct mf_weights w = {e->net, e->walk, e->list[0].list, e->queue, &e->layout, NULL, 1};
 
-    return mf_decoder_load(&e->model, &w, e->file);
+    return mf_language_load(&e->model, &w, e->file);
 }
 
 int mf_embedder_run(struct mf_embedder *e, double *vector)

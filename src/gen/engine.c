@@ -8,7 +8,7 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/gen/turn.h"
-#include "src/model/decoder_files.h"
+#include "src/model/language_files.h"
 
 /* -- opening -- */
 
@@ -64,7 +64,7 @@ static int load(struct mf_engine *e, struct mf_safetensors *file)
 {
     const struct mf_weights w = {e->lists.net, e->walk, e->lists.prompt[0].list, e->queue, &e->layout, NULL, 1};
 
-    if (file) return mf_decoder_load(&e->model, &w, file);
+    if (file) return mf_language_load(&e->model, &w, file);
     invent(e, &w);
     return MF_OK;
 }

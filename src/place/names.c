@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/decoder_files.h"
+#include "src/model/language_files.h"
 #include "src/place/strategy.h"
 
 /* -- names -- */
@@ -45,11 +45,11 @@ static size_t block_number(const struct mf_parts *parts, size_t part)
 /* Names of the class come first, then those of files without its prefix. */
 static void add_modules(const char *weight, int is_head, const struct mf_language *model, struct mf_names *names)
 {
-    char name[MF_DECODER_STACKED][MF_DECODER_NAME];
+    char name[MF_LANGUAGE_STACKED][MF_LANGUAGE_NAME];
 
     names->modules = names->count;
-    for (size_t prefix = 0; prefix < MF_DECODER_PREFIXES; ++prefix) {
-        const size_t n = mf_decoder_arrays(model, weight, is_head, prefix, name);
+    for (size_t prefix = 0; prefix < MF_LANGUAGE_PREFIXES; ++prefix) {
+        const size_t n = mf_language_arrays(model, weight, is_head, prefix, name);
 
         for (size_t k = 0; k < n; ++k) add(names, "%s", name[k]);
         if (prefix == 0) names->ends = names->count;

@@ -12,7 +12,7 @@
 #include "src/base/text.h"
 #include "src/gen/engine.h"
 #include "src/gen/ranks.h"
-#include "src/model/decoder_files.h"
+#include "src/model/language_files.h"
 #include "tests/device.h"
 
 static int told(void *context, uint32_t token, double log_probability)

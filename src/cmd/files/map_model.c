@@ -9,8 +9,8 @@
 #include "src/base/err.h"
 #include "src/cmd/files/language_tell.h"
 #include "src/gen/lists.h"
-#include "src/model/decoder_files.h"
 #include "src/model/encoder.h"
+#include "src/model/language_files.h"
 #include "src/net/pass.h"
 
 /* A queue of the machine that the devices are of. */

@@ -11,7 +11,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/text.h"
-#include "src/model/decoder_files.h"
+#include "src/model/language_files.h"
 #include "src/place/map.h"
 
 enum { WORDS = 40 };

@@ -13,7 +13,7 @@
 #include "src/cmd/cores.h"
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/peaks.h"
-#include "src/model/decoder_files.h"
+#include "src/model/language_files.h"
 
 struct bench_infer {
     struct mf_common common;

@@ -7,7 +7,7 @@
 #include "src/cmd/plan.h"
 #include "src/gen/ranks.h"
 #include "src/gen/workload.h"
-#include "src/model/decoder_files.h"
+#include "src/model/language_files.h"
 
 struct plan_infer {
     struct mf_common common;

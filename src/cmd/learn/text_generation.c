@@ -15,7 +15,7 @@
 #include "src/cmd/unused.h"
 #include "src/gen/reply.h"
 #include "src/gen/stops.h"
-#include "src/model/decoder_files.h"
+#include "src/model/language_files.h"
 #include "src/place/pipeline.h"
 #include "src/text/unicode.h"
 

@@ -1,7 +1,7 @@
 /* The weights of language models in files: each family has names of its own, with and without a prefix. All functions
  * are local. */
-#ifndef MF_MODEL_DECODER_FILES_H
-#define MF_MODEL_DECODER_FILES_H
+#ifndef MF_MODEL_LANGUAGE_FILES_H
+#define MF_MODEL_LANGUAGE_FILES_H
 
 #include "io/safetensors.h"
 #include "src/model/language.h"
@@ -23,15 +23,15 @@ int mf_decoder_read(const char *folder, struct mf_language *model, int *weights)
  * (mf_shard), no other part of its arrays is read. But rows of weights of 8 bits are read whole. Refuses with MF_INPUT
  * arrays that are missing, have other extents, or are unknown. It names up to ten, also of other ranks. MF_NUMERIC: the
  * first array that is not finite. */
-int mf_decoder_load(const struct mf_language *model, const struct mf_weights *weights, struct mf_safetensors *file);
+int mf_language_load(const struct mf_language *model, const struct mf_weights *weights, struct mf_safetensors *file);
 
 /** Names of arrays in files. */
-enum { MF_DECODER_STACKED = 3, MF_DECODER_PREFIXES = 3, MF_DECODER_NAME = 200 };
+enum { MF_LANGUAGE_STACKED = 3, MF_LANGUAGE_PREFIXES = 3, MF_LANGUAGE_NAME = 200 };
 
 /** The arrays of files that make one weight of ours (decoder.h), with the ends of their names. Prefix 0 is that of the
  * model's class in transformers. Files may have others. A table may be the last product (@p in_head). Returns how many
  * arrays there are; 0: such names are not known. */
-size_t mf_decoder_arrays(const struct mf_language *model, const char *weight, int in_head, size_t prefix,
-                         char name[MF_DECODER_STACKED][MF_DECODER_NAME]);
+size_t mf_language_arrays(const struct mf_language *model, const char *weight, int in_head, size_t prefix,
+                          char name[MF_LANGUAGE_STACKED][MF_LANGUAGE_NAME]);
 
 #endif

@@ -1,5 +1,5 @@
-/* See decoder_files.h. */
-#include "src/model/decoder_files.h"
+/* See language_files.h. */
+#include "src/model/language_files.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -11,10 +11,10 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
-#include "src/model/decoder_names.h"
+#include "src/model/language_names.h"
 #include "src/model/rounded.h"
 
-enum { STACKED = MF_DECODER_STACKED, NAMED = 10, NAME = MF_DECODER_NAME, PIECE = 1 << 20 /* numbers */ };
+enum { STACKED = MF_LANGUAGE_STACKED, NAMED = 10, NAME = MF_LANGUAGE_NAME, PIECE = 1 << 20 /* numbers */ };
 
 static const char head[] = "lm_head.weight";
 
@@ -27,7 +27,7 @@ static const char *const unread[] = {"cls.", "pooler.dense.", "bert.pooler.dense
 
 static const char *prefix_of(const struct mf_safetensors *file, const struct mf_language *m)
 {
-    const struct mf_decoder_family *f = &mf_decoder_families[m->family];
+    const struct mf_language_names *f = &mf_language_names[m->family];
 
     for (int k = 0; k < 3 && f->prefix[k]; ++k) {
         char name[NAME];
@@ -43,7 +43,7 @@ static enum mf_type type_of(const struct mf_safetensors *file, const struct mf_l
 {
     char name[NAME];
 
-    snprintf(name, sizeof name, "%s%s.weight", prefix_of(file, m), mf_decoder_families[m->family].part[0].array[0]);
+    snprintf(name, sizeof name, "%s%s.weight", prefix_of(file, m), mf_language_names[m->family].part[0].array[0]);
     return mf_safetensors_find(file, name)->type;
 }
 
@@ -79,8 +79,8 @@ static int settle(const struct mf_safetensors *file, struct mf_language *m)
 {
     if (!prefix_of(file, m))
         return mf_fail(MF_INPUT, "'%s' has no table of tokens ('%s%s.weight'), which a model of type %s has",
-                       mf_safetensors_path(file), mf_decoder_families[m->family].prefix[0],
-                       mf_decoder_families[m->family].part[0].array[0], mf_language_name(m->family));
+                       mf_safetensors_path(file), mf_language_names[m->family].prefix[0],
+                       mf_language_names[m->family].part[0].array[0], mf_language_name(m->family));
     if (mf_safetensors_find(file, head)) m->tied = 0;
     m->type = type_of(file, m);
     return check_size(file, m);
@@ -128,7 +128,7 @@ struct loading {
     const struct mf_weights *w;
     struct mf_safetensors *file;
     const char *prefix;
-    const struct mf_decoder_part *part;
+    const struct mf_language_part *part;
     unsigned char *used; /* [arrays] */
     size_t faults;
     FILE *text;
@@ -165,7 +165,7 @@ static const char *behind_number(const char *name, const char *word, size_t *num
 }
 
 /* "layers.3.qkv.weight": the row of qkv, layer 3, "weight". A table has no such end. */
-static const struct mf_decoder_part *find_part(const struct mf_decoder_part *p, const char *name, struct which *which)
+static const struct mf_language_part *find_part(const struct mf_language_part *p, const char *name, struct which *which)
 {
     const char *at = behind_number(behind_number(name, "layers.", &which->layer), "experts.", &which->expert);
     const size_t length = strcspn(at, ".");
@@ -175,7 +175,7 @@ static const struct mf_decoder_part *find_part(const struct mf_decoder_part *p, 
     return p->part ? p : NULL;
 }
 
-static void array_name(const char *prefix, const struct mf_decoder_part *p, size_t k, const struct which *which,
+static void array_name(const char *prefix, const struct mf_language_part *p, size_t k, const struct which *which,
                        char name[NAME])
 {
     const size_t numbers[] = {which->layer, which->expert};
@@ -199,12 +199,12 @@ static void without_experts(const char *weight, char name[NAME])
         snprintf(name, NAME, "%s", weight);
 }
 
-size_t mf_decoder_arrays(const struct mf_language *m, const char *weight, int in_head, size_t prefix,
-                         char name[STACKED][NAME])
+size_t mf_language_arrays(const struct mf_language *m, const char *weight, int in_head, size_t prefix,
+                          char name[STACKED][NAME])
 {
-    const struct mf_decoder_family *f = &mf_decoder_families[m->family];
+    const struct mf_language_names *f = &mf_language_names[m->family];
     const size_t number = f->joined && prefix > 0 ? prefix - 1 : prefix; /* classes have experts joined */
-    const struct mf_decoder_part *p;
+    const struct mf_language_part *p;
     struct which which;
     char plain[NAME];
     size_t n = 0;
@@ -256,7 +256,7 @@ static struct mf_span whole_of(const struct mf_value *value)
 
 /* Rows of an array that has so many columns; 0: it has not. */
 static size_t rows_of(const struct loading *l, const struct mf_safetensors_entry *e, const struct mf_value *value,
-                      const struct mf_decoder_part *p)
+                      const struct mf_language_part *p)
 {
     const size_t columns = whole_of(value).count;
 
@@ -398,7 +398,7 @@ static int read_piece(struct loading *l, const struct piece *p)
 
 /* Arrays of a weight, by their names. */
 struct arrays {
-    const struct mf_decoder_part *part;
+    const struct mf_language_part *part;
     struct which which;
     const struct mf_safetensors_entry *array[STACKED];
 };
@@ -438,7 +438,7 @@ static int read_array(struct loading *l, const struct mf_value *value, const str
 }
 
 /* Rows of array @p k of a weight, whatever other arrays are stacked with it. */
-static size_t rows_wanted(const struct loading *l, const struct mf_value *value, const struct mf_decoder_part *p,
+static size_t rows_wanted(const struct loading *l, const struct mf_value *value, const struct mf_language_part *p,
                           size_t k)
 {
     const size_t all = whole_of(value).first;
@@ -450,7 +450,7 @@ static size_t rows_wanted(const struct loading *l, const struct mf_value *value,
 
 /* The array of this name; NULL: a fault is noted. */
 static const struct mf_safetensors_entry *wanted(struct loading *l, const struct mf_value *value, const char *name,
-                                                 const struct mf_decoder_part *p, size_t k)
+                                                 const struct mf_language_part *p, size_t k)
 {
     const struct mf_safetensors_entry *e = find(l, name);
 
@@ -460,7 +460,7 @@ static const struct mf_safetensors_entry *wanted(struct loading *l, const struct
     return NULL;
 }
 
-static const struct mf_decoder_part head_part = {"head", {NULL}, 0, 0, 0};
+static const struct mf_language_part head_part = {"head", {NULL}, 0, 0, 0};
 
 static void find_arrays(struct loading *l, const struct mf_value *value, struct arrays *to)
 {
@@ -496,7 +496,7 @@ static int joins_experts(const struct loading *l)
     char name[NAME];
 
     snprintf(name, sizeof name, "%slayers.0.mlp.gate.weight", l->prefix);
-    return mf_decoder_families[l->m->family].joined && mf_safetensors_find(l->file, name);
+    return mf_language_names[l->m->family].joined && mf_safetensors_find(l->file, name);
 }
 
 static int is_buffer(const char *name)
@@ -549,17 +549,17 @@ static int read_all(struct loading *l)
     return MF_OK;
 }
 
-int mf_decoder_load(const struct mf_language *m, const struct mf_weights *w, struct mf_safetensors *file)
+int mf_language_load(const struct mf_language *m, const struct mf_weights *w, struct mf_safetensors *file)
 {
     struct loading l = {
-        .m = m, .w = w, .file = file, .prefix = prefix_of(file, m), .part = mf_decoder_families[m->family].part};
+        .m = m, .w = w, .file = file, .prefix = prefix_of(file, m), .part = mf_language_names[m->family].part};
     size_t count, size;
     char *text = NULL;
     int rc = MF_OK;
 
     mf_safetensors_list(file, &count);
     l.used = MF_MUST(calloc(count + 1, 1), "marks of arrays");
-    if (joins_experts(&l)) l.part = mf_decoder_families[m->family].joined;
+    if (joins_experts(&l)) l.part = mf_language_names[m->family].joined;
     l.text = MF_MUST(open_memstream(&text, &size), "a sentence");
     check_all(&l);
     MF_ASSERT(fclose(l.text) == 0);

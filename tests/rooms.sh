@@ -15,8 +15,8 @@ function rank(path) {
     if (path ~ /^src\/net\//) return 7
     if (path ~ /^src\/model\//) return 8
     if (path ~ /^src\/(place|run|show)\//) return 9
-    if (path ~ /^src\/(recon|train|gen|serve|bench)\//) return 10
-    if (path ~ /^src\/moe\//) return 11
+    if (path ~ /^src\/(recon|train|gen|bench)\//) return 10
+    if (path ~ /^src\/(moe|serve)\//) return 11
     if (path ~ /^src\/cmd\/[^\/]*$/) return 12
     if (path ~ /^src\/cmd\//) return 13
     if (path == "src/main.c") return 14

@@ -1,0 +1,62 @@
+/* Languages that clients speak: TGI (text-generation-inference of Hugging Face), TEI (text-embeddings-inference), and
+ * that of OpenAI, which vLLM and llama.cpp speak too. A route is a path of one of them. It reads a request into struct
+ * mf_ask, and writes what was said to it. HTTP, queues and the engine know no dialect.
+ *
+ * Rule: the functions are called by any thread, and keep nothing. */
+#ifndef MF_SERVE_DIALECT_H
+#define MF_SERVE_DIALECT_H
+
+#include "src/base/json.h"
+#include "src/serve/ask.h"
+
+enum { MF_DIALECT_TGI = 1, MF_DIALECT_TEI = 2, MF_DIALECT_OPENAI = 4, MF_DIALECT_OWN = 8 };
+
+enum mf_route_does { MF_ROUTE_ASK, MF_ROUTE_FACTS, MF_ROUTE_HEALTH, MF_ROUTE_METRICS };
+
+/** A request as its answers name it. */
+struct mf_ask_name {
+    unsigned long long number; /* from 1 on */
+    long long created;         /* seconds since 1970 */
+};
+
+struct mf_route {
+    const char *method, *path; /* "POST", "/generate" */
+    enum mf_route_does does;
+
+    /** Reads a request. Refuses with an HTTP status (400, 413, 422, ..) and records one sentence (mf_fail()). 0: it is
+     * read. Lengths in tokens are checked later, by refuse(). mf_ask_free() in any case. */
+    int (*read)(const struct mf_served *served, const struct mf_json *body, struct mf_ask *ask);
+
+    /** The status for a request of more tokens than fit. */
+    int too_long;
+
+    /** Appends an answer of FACTS. */
+    void (*facts)(const struct mf_served *served, struct mf_bytes *to);
+
+    /** Appends the whole answer. @p said: [ask->prompts] */
+    void (*whole)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
+                  const struct mf_said *said, struct mf_bytes *to);
+
+    /** Appends what a stream says at its begin; of token @p token of prompt @p k, with the text from byte @p from on
+     * that became sure; and when all prompts have ended. NULL: nothing. */
+    void (*begin)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
+                  struct mf_bytes *to);
+    void (*token)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
+                  const struct mf_said *said, size_t k, size_t token, size_t from, struct mf_bytes *to);
+    void (*end)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
+                const struct mf_said *said, struct mf_bytes *to);
+
+    /** Appends an error, as the body of an answer, or as an event of a stream (@p streams). */
+    void (*error)(int status, const char *sentence, int streams, struct mf_bytes *to);
+};
+
+/** The route of a request. NULL, with *status 404, or 405 and *allowed = the method that the path has. *error then says
+ * how such an error is written. @p dialects: those that are served. */
+const struct mf_route *
+mf_route_find(const struct mf_served *served, unsigned dialects, const char *method, const char *path, int *status,
+              const char **allowed, void (**error)(int status, const char *sentence, int streams, struct mf_bytes *to));
+
+/** "tgi", "tei", "openai", "vllm" as --api-type has them; 0: there is no such dialect. */
+unsigned mf_dialect_of(const char *name);
+
+#endif

@@ -47,7 +47,7 @@ struct mf_said_token {
     uint32_t token;
     int is_special;
     double log_probability; /* natural; NAN: it was not wanted */
-    size_t sure;            /* bytes of the text that were sure behind it */
+    size_t sure;            /* bytes of the text that were sure behind it; of the last one: all of them */
 };
 
 /** Says what has been said to a prompt. */

@@ -23,12 +23,11 @@ struct mf_route {
     const char *method, *path; /* "POST", "/generate" */
     enum mf_route_does does;
 
-    /** Reads a request. Refuses with an HTTP status (400, 413, 422, ..) and records one sentence (mf_fail()). 0: it is
-     * read. Lengths in tokens are checked later, by refuse(). mf_ask_free() in any case. */
-    int (*read)(const struct mf_served *served, const struct mf_json *body, struct mf_ask *ask);
+    /** The status of a request that is refused, also of one of more tokens than fit. */
+    int refuses;
 
-    /** The status for a request of more tokens than fit. */
-    int too_long;
+    /** Reads the members of a request, for mf_route_read(). */
+    int (*read)(const struct mf_served *served, const struct mf_json *body, struct mf_ask *ask);
 
     /** Appends an answer of FACTS. */
     void (*facts)(const struct mf_served *served, struct mf_bytes *to);
@@ -37,12 +36,13 @@ struct mf_route {
     void (*whole)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
                   const struct mf_said *said, struct mf_bytes *to);
 
-    /** Appends what a stream says at its begin; of token @p token of prompt @p k, with the text from byte @p from on
-     * that became sure; and when all prompts have ended. NULL: nothing. */
+    /** Appends what a stream says at its begin; of token @p token of prompt @p k, with the text that became sure; and
+     * when all prompts have ended. @p said: [ask->prompts]. Before the last token is told, its prompt has ended, and
+     * all text is sure. NULL: nothing. */
     void (*begin)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
                   struct mf_bytes *to);
     void (*token)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
-                  const struct mf_said *said, size_t k, size_t token, size_t from, struct mf_bytes *to);
+                  const struct mf_said *said, size_t k, size_t token, struct mf_bytes *to);
     void (*end)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
                 const struct mf_said *said, struct mf_bytes *to);
 
@@ -50,11 +50,17 @@ struct mf_route {
     void (*error)(int status, const char *sentence, int streams, struct mf_bytes *to);
 };
 
-/** The route of a request. NULL, with *status 404, or 405 and *allowed = the method that the path has. *error then says
- * how such an error is written. @p dialects: those that are served. */
+/** The route of a request. NULL, with one sentence (mf_err_text()) and *status 404, or 405 and *allowed = the method
+ * that the path has. *error says in any case how an error of this path is written. @p dialects: those that are
+ * served. */
 const struct mf_route *
 mf_route_find(const struct mf_served *served, unsigned dialects, const char *method, const char *path, int *status,
               const char **allowed, void (**error)(int status, const char *sentence, int streams, struct mf_bytes *to));
+
+/** Reads a request from its body. Refuses with an HTTP status (400, 404, 422) and one sentence (mf_err_text()). 0: it
+ * is read. Lengths in tokens are checked later, where there is a tokenizer. mf_ask_free() in any case. */
+int mf_route_read(const struct mf_route *route, const struct mf_served *served, const char *body, size_t bytes,
+                  struct mf_ask *ask);
 
 /** "tgi", "tei", "openai", "vllm" as --api-type has them; 0: there is no such dialect. */
 unsigned mf_dialect_of(const char *name);

@@ -20,7 +20,7 @@ struct mf_ask_name {
 };
 
 struct mf_route {
-    const char *method, *path; /* "POST", "/generate" */
+    const char *method, *path; /* "POST", "/generate"; a path that ends with '/' goes on with the name of the model */
     enum mf_route_does does;
 
     /** The status of a request that is refused, also of one of more tokens than fit. */

@@ -51,6 +51,9 @@ struct mf_language {
  */
 int mf_language_read(const char *path, struct mf_language *model);
 
+/** Is it a "config.json", or a folder with one? */
+int mf_language_named(const char *path);
+
 /** Numbers in all weights, exactly: each table once. BERT's has its pooler. At most 2^53. */
 uint64_t mf_language_parameters(const struct mf_language *model);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 #include "src/base/json.h"
@@ -351,6 +352,18 @@ static int read_all(const struct mf_part *part, struct mf_language *m)
     MF_TRY(read_type(part, &m->type));
     MF_TRY(families[i].read(part, m));
     return settle(part, m);
+}
+
+int mf_language_named(const char *path)
+{
+    char *file;
+    int is;
+
+    if (strcmp(mf_name_base(path), "config.json") == 0) return 1;
+    file = mf_format("%s/config.json", path);
+    is = access(file, F_OK) == 0;
+    free(file);
+    return is;
 }
 
 int mf_language_read(const char *path, struct mf_language *model)

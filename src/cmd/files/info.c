@@ -17,6 +17,7 @@
 #include "src/cmd/files/graph_tell.h"
 #include "src/cmd/files/language_tell.h"
 #include "src/cmd/files/model_tell.h"
+#include "src/model/language.h"
 #include "src/moe/graph.h"
 #include "src/run/checkpoint.h"
 #include "src/show/values.h"

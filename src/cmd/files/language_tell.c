@@ -5,24 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/model/language.h"
 #include "src/text/tokenizer.h"
-
-int mf_language_named(const char *file)
-{
-    char *path;
-    int is;
-
-    if (strcmp(mf_name_base(file), "config.json") == 0) return 1;
-    path = mf_format("%s/config.json", file);
-    is = access(path, F_OK) == 0;
-    free(path);
-    return is;
-}
 
 /* The tokenizer of the model's folder; NULL: there is none that is known here, and *why says it. */
 static struct mf_tokenizer *tokenizer_of(const char *file, char *why, size_t room)

@@ -4,9 +4,6 @@
 
 #include "src/base/json.h"
 
-/** Is it a "config.json", or a folder with one? */
-int mf_language_named(const char *file);
-
 /** Tells the sizes of the model, the bytes of its weights, and the tokenizer beside it. It prints a text, or puts
  * values into @p json. Local; MF_INPUT. */
 int mf_language_tell(const char *file, struct mf_json *json);

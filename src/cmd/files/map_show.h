@@ -2,7 +2,7 @@
 #ifndef MF_CMD_FILES_MAP_SHOW_H
 #define MF_CMD_FILES_MAP_SHOW_H
 
-#include "src/cmd/files/map_model.h"
+#include "src/cmd/map_model.h"
 
 /** Prints a table of parts, and one of devices. Parts that follow each other and are alike share a line. */
 void mf_map_print(const struct mf_mapped *mapped, const struct mf_device_map *placement);

@@ -2,7 +2,7 @@
 #ifndef MF_CMD_FILES_MAP_TUNE_H
 #define MF_CMD_FILES_MAP_TUNE_H
 
-#include "src/cmd/files/map_model.h"
+#include "src/cmd/map_model.h"
 
 /**
  * Times maps of a language model on the ranks, each of which has one device, and gives the fastest. It begins with that

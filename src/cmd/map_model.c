@@ -1,5 +1,5 @@
 /* See map_model.h. */
-#include "src/cmd/files/map_model.h"
+#include "src/cmd/map_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include "kernels/dry.h"
 #include "src/base/err.h"
-#include "src/cmd/files/language_tell.h"
 #include "src/gen/lists.h"
 #include "src/model/encoder.h"
 #include "src/model/language_files.h"

@@ -1,5 +1,5 @@
 /* See map_advise.h. */
-#include "src/cmd/files/map_advise.h"
+#include "src/cmd/map_advise.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,11 +14,6 @@
 #include "src/model/decoder.h"
 
 /* -- recommend -- */
-
-struct advice {
-    const char *kind, *strategy; /* "single", "multi", "cpu"; NULL: none */
-    char devices[200], reason[240];
-};
 
 static uint64_t bytes_of_all(const struct mf_mapped *m)
 {
@@ -61,16 +56,17 @@ static size_t gpus_of(const struct mf_mapped *m, char text[200], double *free)
     return n;
 }
 
-static void advise_one(struct advice *a, const struct mf_place_device *d, uint64_t bytes, const char *why)
+static void advise_one(struct mf_map_advice *a, const struct mf_place_device *d, uint64_t bytes, const char *why)
 {
     a->kind = "single";
+    a->one = d;
     snprintf(a->devices, sizeof a->devices, "%s", d->name);
     snprintf(a->reason, sizeof a->reason, "%s is the %s: it has %" PRIu64 " bytes free, and the model needs %" PRIu64,
              d->name, why, d->free, bytes);
 }
 
 /* As ipfs_accelerate_py: several GPUs if all together have enough. */
-static void advise_largest(const struct mf_mapped *m, uint64_t bytes, struct advice *a)
+static void advise_largest(const struct mf_mapped *m, uint64_t bytes, struct mf_map_advice *a)
 {
     const struct mf_place_device *one = best_gpu(m, (double)bytes, 1);
     double sum;
@@ -86,7 +82,7 @@ static void advise_largest(const struct mf_mapped *m, uint64_t bytes, struct adv
     }
 }
 
-static void advise_smallest(const struct mf_mapped *m, uint64_t bytes, struct advice *a)
+static void advise_smallest(const struct mf_mapped *m, uint64_t bytes, struct mf_map_advice *a)
 {
     const struct mf_place_device *roomy = best_gpu(m, (double)bytes / 0.9, 0), *full = best_gpu(m, (double)bytes, 1);
     struct mf_device_map p = {.parts = 0};
@@ -107,7 +103,7 @@ static void advise_smallest(const struct mf_mapped *m, uint64_t bytes, struct ad
 }
 
 /* The cores come last. */
-static void advise_cores(const struct mf_mapped *m, uint64_t bytes, struct advice *a)
+static void advise_cores(const struct mf_mapped *m, uint64_t bytes, struct mf_map_advice *a)
 {
     const struct mf_place_device *cpu = &m->all.device[m->all.count - 1];
 
@@ -118,30 +114,36 @@ static void advise_cores(const struct mf_mapped *m, uint64_t bytes, struct advic
              m->all.count > 1 ? "the GPUs do not hold the model" : "there is no GPU", cpu->free);
 }
 
-int mf_map_recommend(const struct mf_mapped *m, const char *policy, int as_json)
+int mf_map_advise(const struct mf_mapped *m, const char *policy, struct mf_map_advice *advice)
 {
     const uint64_t bytes = bytes_of_all(m);
-    struct advice a = {.kind = NULL};
-    struct mf_json *json;
+    struct mf_map_advice a = {.needed = bytes};
+    struct mf_device_map p;
     int rc;
 
     (strcmp(policy, "largest") == 0 ? advise_largest : advise_smallest)(m, bytes, &a);
     advise_cores(m, bytes, &a);
-    if (!a.kind) {
-        struct mf_device_map p;
+    *advice = a;
+    if (a.kind) return MF_OK;
+    rc = mf_place_auto(&m->parts, &m->all, &p);
+    mf_device_map_free(&p);
+    return rc == MF_OK ? mf_fail(MF_MEMORY, "the model needs %" PRIu64 " bytes; try: --devices cuda cpu", bytes) : rc;
+}
 
-        rc = mf_place_auto(&m->parts, &m->all, &p);
-        mf_device_map_free(&p);
-        return rc == MF_OK ? mf_fail(MF_MEMORY, "the model needs %" PRIu64 " bytes; try: --devices cuda cpu", bytes)
-                           : rc;
-    }
+int mf_map_recommend(const struct mf_mapped *m, const char *policy, int as_json)
+{
+    struct mf_map_advice a;
+    struct mf_json *json;
+    int rc;
+
+    MF_TRY(mf_map_advise(m, policy, &a));
     if (!as_json) {
         printf("%s: %s%s%s\n  %s\n", m->name, a.devices, a.strategy ? ", --strategy " : "",
                a.strategy ? a.strategy : "", a.reason);
         return MF_OK;
     }
     json = mf_json_object();
-    MF_JSON(json, "model", m->name, "needed", (size_t)bytes, "kind", a.kind, "devices", (const char *)a.devices,
+    MF_JSON(json, "model", m->name, "needed", (size_t)a.needed, "kind", a.kind, "devices", (const char *)a.devices,
             "policy", policy, "reason", (const char *)a.reason);
     mf_json_some(json, "strategy", a.strategy);
     rc = mf_json_write(json, stdout);

@@ -1,6 +1,6 @@
-/* A map is of the parts of a model, and of the devices of a machine. Private to the verb map. */
-#ifndef MF_CMD_FILES_MAP_MODEL_H
-#define MF_CMD_FILES_MAP_MODEL_H
+/* A map is of the parts of a model, and of the devices of a machine. For the verbs map and deploy. */
+#ifndef MF_CMD_MAP_MODEL_H
+#define MF_CMD_MAP_MODEL_H
 
 #include "src/cmd/plan.h"
 #include "src/model/language.h"

@@ -6,8 +6,6 @@
 
 #include "src/base/err.h"
 
-const char *const mf_box_names[MF_BOXES] = {"none", "apptainer", "pyxis", "docker", "podman", "enroot"};
-
 /* ---- options of Slurm ---- */
 
 static void say_number(struct mf_words *to, const char *option, long number)
@@ -50,19 +48,10 @@ static void common_words(struct mf_words *to, const struct mf_job *job)
 
 /* ---- containers ---- */
 
-/* "DIR" as "DIR:DIR". */
-static void say_mount(struct mf_words *to, const char *option, const char *mount)
-{
-    if (strchr(mount, ':'))
-        mf_words_say(to, "%s%s", option, mount);
-    else
-        mf_words_say(to, "%s%s:%s", option, mount, mount);
-}
-
 static void say_mounts(struct mf_words *to, const struct mf_job *job, const char *option)
 {
-    say_mount(to, option, job->folder);
-    for (size_t i = 0; i < job->mounts; ++i) say_mount(to, option, job->mount[i]);
+    mf_box_say_mount(to, option, job->folder);
+    for (size_t i = 0; i < job->mounts; ++i) mf_box_say_mount(to, option, job->mount[i]);
 }
 
 /* Asked for, or, where nobody said a number, had by the job around this. */
@@ -84,24 +73,18 @@ static void apptainer_words(struct mf_words *to, const struct mf_job *job)
     mf_words_add(to, job->image);
 }
 
-/* The GPUs of the job and no others. In docker their list is one field of CSV, which needs extra quotes. In podman each
- * has an option. */
+/* The GPUs of the job and no others; a script asks the job that it is. */
 static void say_gpus(struct mf_words *to, const struct mf_job *job)
 {
-    const int is_script = job->by == MF_BY_SBATCH;
-    const char *at = job->devices ? job->devices : "all";
+    const int is_docker = job->box == MF_BOX_DOCKER;
 
-    if (job->box == MF_BOX_DOCKER && is_script)
-        mf_words_shell(to, "--gpus=\\\"device=\"$gpus\"\\\"");
-    else if (job->box == MF_BOX_DOCKER && !job->devices)
+    if (job->by == MF_BY_SBATCH)
+        mf_words_shell(to, is_docker ? "--gpus=\\\"device=\"$gpus\"\\\""
+                                     : "--device=nvidia.com/gpu=${gpus//,/ --device=nvidia.com/gpu=}");
+    else if (is_docker && !job->devices)
         mf_words_add(to, "--gpus=all");
-    else if (job->box == MF_BOX_DOCKER)
-        mf_words_say(to, "--gpus=\"device=%s\"", at);
-    else if (is_script)
-        mf_words_shell(to, "--device=nvidia.com/gpu=${gpus//,/ --device=nvidia.com/gpu=}");
     else
-        for (; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-            mf_words_say(to, "--device=nvidia.com/gpu=%.*s", (int)strcspn(at, ","), at);
+        mf_box_say_gpus(to, is_docker ? MF_GPUS_BY_OPTION : MF_GPUS_BY_CDI, job->devices ? job->devices : "all");
 }
 
 /* Variables to pass into the container. The program and its OpenMP know their job by them. Others are settings of MPI

@@ -3,16 +3,11 @@
 #ifndef MF_SLURM_RENDER_H
 #define MF_SLURM_RENDER_H
 
-#include "slurm/words.h"
+#include "slurm/box.h"
 
 enum { MF_JOB_PARTS = 8 };
 
 enum mf_starter { MF_BY_MPIRUN, MF_BY_SRUN, MF_BY_SBATCH };
-
-/** Where the program is: on the host, or in a container image. Apptainer and Pyxis start one container per rank.
- * Docker, Podman and Enroot start one container on one node, and mpirun inside it. */
-enum mf_box { MF_BOX_NONE, MF_BOX_APPTAINER, MF_BOX_PYXIS, MF_BOX_DOCKER, MF_BOX_PODMAN, MF_BOX_ENROOT, MF_BOXES };
-extern const char *const mf_box_names[MF_BOXES];
 
 /** Nodes of one kind. 0: not stated. */
 struct mf_job_part {

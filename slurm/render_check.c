@@ -206,45 +206,12 @@ static int check_blanks(const struct mf_job *job, const char *path)
     return mf_fail(MF_USAGE, "'%.200s' has blanks in its name, and %s cannot mount it", path, mf_box_names[job->box]);
 }
 
-static int check_mount(const char *mount)
-{
-    const char *first = strchr(mount, ':'), *second = first ? strchr(first + 1, ':') : NULL;
-
-    if (!*mount || first == mount || strpbrk(mount, ",\n") ||
-        (second && strcmp(second, ":ro") != 0 && strcmp(second, ":rw") != 0))
-        return mf_fail(MF_USAGE,
-                       "--mount '%.200s': write it as DIR, DIR:DIR or DIR:DIR:ro; ',' separates mounts "
-                       "and cannot be part of one",
-                       mount);
-    if (*mount != '/')
-        return mf_fail(MF_USAGE, "--mount '%.200s': docker and podman take that name for a new volume; try: ./%.200s",
-                       mount, mount);
-    if (first && first[1] != '/')
-        return mf_fail(MF_USAGE,
-                       "--mount '%.200s': the path in the container begins with '/', too; write it as DIR, DIR:/DIR "
-                       "or DIR:/DIR:ro",
-                       mount);
-    return MF_OK;
-}
-
-/* "0,1", of numbers or names of GPUs. */
-static int is_list(const char *at)
-{
-    static const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789:/-";
-
-    for (size_t n;; at += n + 1) {
-        n = strspn(at, allowed);
-        if (n == 0 || *at == '-') return 0;
-        if (at[n] != ',') return at[n] == '\0';
-    }
-}
-
 /* They are words of docker and podman here; a script looks when it runs. */
 static int check_devices(const struct mf_job *job)
 {
     const int are_words = job->by == MF_BY_MPIRUN && (job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN);
 
-    if (!are_words || !job->devices || !mf_job_has_gpus(job) || is_list(job->devices)) return MF_OK;
+    if (!are_words || !job->devices || !mf_job_has_gpus(job) || mf_box_is_gpus(job->devices)) return MF_OK;
     return mf_fail(MF_USAGE, "'%.100s' (SLURM_JOB_GPUS, else CUDA_VISIBLE_DEVICES) is no list of GPUs such as 0,1",
                    job->devices);
 }
@@ -256,15 +223,14 @@ static int check_box(const struct mf_job *job)
     if (job->box == MF_BOX_NONE && job->mounts > 0) return mf_fail(MF_USAGE, "--mount needs --container");
     if (job->box == MF_BOX_NONE) return MF_OK;
     if (!*job->image) return mf_fail(MF_USAGE, "--container %s: names no image", mf_box_names[job->box]);
-    if (*job->image == '-' || strpbrk(job->image, "\n"))
-        return mf_fail(MF_USAGE, "--container '%.200s': an image does not begin with '-'", job->image);
+    MF_TRY(mf_box_check_image("container", job->image));
     if (strpbrk(job->folder, ",:\n"))
         return mf_fail(MF_USAGE, "the current folder '%.200s' has ',' or ':' in its name and cannot be mounted",
                        job->folder);
     MF_TRY(check_devices(job));
     MF_TRY(check_blanks(job, job->folder));
     for (size_t i = 0; i < job->mounts; ++i) {
-        MF_TRY(check_mount(job->mount[i]));
+        MF_TRY(mf_box_check_mount("mount", job->mount[i]));
         MF_TRY(check_blanks(job, job->mount[i]));
     }
     if (job->box == MF_BOX_PYXIS && (job->by == MF_BY_MPIRUN || job->mpirun_inside))

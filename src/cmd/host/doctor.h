@@ -31,7 +31,7 @@ void mf_find_join(struct mf_findings *to, const char *here, const struct mf_find
 void mf_find_where(const struct mf_finding *one, char *text, size_t n);
 
 /** Processor, threads, memory, limits of the control group and of open files, shared memory. Copies between processes,
- * network, GPUs and their libraries. Local. */
+ * network, GPUs and their libraries, programs that run containers. Local. */
 void mf_doctor_machine(struct mf_findings *to);
 
 /** InfiniBand, and whether MPI can use it. @p root: see nic.h. Local. */

@@ -19,6 +19,7 @@
 #include "src/plan/cgroup.h"
 #include "src/plan/host.h"
 #include "src/plan/nvml.h"
+#include "src/plan/toolkit.h"
 
 static const double GIB = 1 << 30;
 
@@ -212,6 +213,39 @@ static void nccl(struct mf_findings *to, size_t gpus)
     mf_err_clear();
 }
 
+static void container(struct mf_findings *to, enum mf_box box, const char *path, const struct mf_toolkit *toolkit,
+                      size_t gpus)
+{
+    const char *remedy = box == MF_BOX_PODMAN ? "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
+                                              : "install nvidia-container-toolkit, nvidia-ctk runtime configure";
+    char why[MF_TOOLKIT_TEXT];
+    enum mf_gpu_flag flag;
+    const int works = mf_toolkit_flag(toolkit, box, &flag, why);
+
+    if (gpus == 0)
+        mf_find(to, MF_WELL, mf_box_names[box], "", "%.200s", path);
+    else if (works)
+        mf_find(to, MF_WELL, mf_box_names[box], "", "gives GPUs to containers by %s: %s", mf_gpu_flag_words[flag], why);
+    else
+        mf_find(to, MF_WARNED, mf_box_names[box], remedy, "gives no GPUs to containers: %s", why);
+}
+
+static void containers(struct mf_findings *to, const char *root, size_t gpus)
+{
+    static const enum mf_box boxes[] = {MF_BOX_DOCKER, MF_BOX_PODMAN, MF_BOX_APPTAINER};
+    struct mf_toolkit toolkit;
+    char path[4096];
+    int here = 0;
+
+    mf_toolkit_look(root, &toolkit);
+    for (size_t i = 0; i < sizeof boxes / sizeof *boxes; ++i) {
+        if (!mf_program_find(mf_box_names[boxes[i]], path, sizeof path)) continue;
+        container(to, boxes[i], path, &toolkit, gpus);
+        here = 1;
+    }
+    if (!here) mf_find(to, MF_WELL, "containers", "", "none of docker, podman and apptainer is in PATH");
+}
+
 void mf_doctor_machine(struct mf_findings *to)
 {
     struct mf_limits limits;
@@ -233,5 +267,6 @@ void mf_doctor_machine(struct mf_findings *to)
     driver(to, &seen);
     back_end(to, seen.gpus);
     nccl(to, seen.gpus);
+    containers(to, root, seen.gpus);
     mf_nvml_free(&seen);
 }

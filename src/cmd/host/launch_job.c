@@ -3,39 +3,28 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "slurm/nodelist.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/plan/host.h"
 #include "src/plan/plan.h"
+#include "src/plan/toolkit.h"
 #include "src/plan/visible.h"
 
 enum { MOST = 1 << 20 };
 
 /* ---- who starts it ---- */
 
-static int is_in_path(const char *name)
-{
-    const char *path = getenv("PATH");
-    char file[4096];
-
-    for (size_t n; path && *path; path += n + (path[n] == ':')) {
-        n = strcspn(path, ":");
-        snprintf(file, sizeof file, "%.*s/%s", (int)n, path, name);
-        if (access(file, X_OK) == 0) return 1;
-    }
-    return 0;
-}
-
 static enum mf_starter starter_of(const struct mf_launch *o, const struct mf_launcher *here, const struct mf_job *job)
 {
+    char path[4096];
+
     if (strcmp(o->launcher, "srun") == 0) return MF_BY_SRUN;
     if (strcmp(o->launcher, "sbatch") == 0) return MF_BY_SBATCH;
     if (strcmp(o->launcher, "mpirun") == 0 || job->hosts) return MF_BY_MPIRUN;
     if (*here->job) return job->box >= MF_BOX_DOCKER || o->mpirun ? MF_BY_MPIRUN : MF_BY_SRUN;
-    return is_in_path("sbatch") ? MF_BY_SBATCH : MF_BY_MPIRUN;
+    return mf_program_find("sbatch", path, sizeof path) ? MF_BY_SBATCH : MF_BY_MPIRUN;
 }
 
 /* ---- how many ---- */

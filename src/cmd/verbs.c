@@ -12,6 +12,7 @@ const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_data_info,
     &mf_cmd_data_split,
     &mf_cmd_data_verify,
+    &mf_cmd_deploy,
     &mf_cmd_doctor,
     &mf_cmd_eval,
     &mf_cmd_generate,

@@ -1,0 +1,353 @@
+/* deploy: shows or runs the container of a server of models. */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cmd/host/deploy.h"
+#include "src/cmd/unused.h"
+
+#define ROW(word, field, kind, standard, help) MF_OPT(mf_deploy_opts, word, field, kind, standard, help)
+
+static const struct mf_opt rows[] = {
+    ROW("model", model, MF_TEXT, NULL,
+        "folder of a language model, which the container reads; or a name that tgi, tei, vllm or ollama downloads"),
+    MF_CHOICE(mf_deploy_opts, "api-type", api, "mesoforge", "mesoforge|tgi|tei|vllm|openai|ollama",
+              "the server; openai is vllm; tgi is no longer developed"),
+    ROW("devices", devices, MF_TEXTS, NULL,
+        "cuda:0 cuda:2, with commas, or UUIDs, also of parts of GPUs (MIG); cpu: none; left out: all GPUs"),
+    ROW("auto-select", auto_select, MF_FLAG, NULL, "take those that map --recommend names for the model"),
+    MF_CHOICE(
+        mf_deploy_opts, "strategy", strategy, "auto", "auto|tensor-parallel|pipeline-parallel",
+        "how GPUs share a model: each has a part of each layer, or some of the layers; auto: the first if it can"),
+    ROW("hardware", hardware, MF_TEXT, NULL, "the line is for the machine in this file; without: for this one"),
+    MF_CHOICE(mf_deploy_opts, "gpu-flag", flag, "auto", "auto|gpus|cdi|runtime",
+              "how docker gives them: --gpus, --device nvidia.com/gpu=, --runtime=nvidia; auto: what works here"),
+    ROW("image", image, MF_TEXT, NULL, "of the container; left out: that of the server"),
+    ROW("host", host, MF_TEXT, "127.0.0.1", "address of this machine at which the server answers (IPv4)"),
+    ROW("port", port, MF_LONG, "8080", "of this machine"),
+    ROW("container-name", name, MF_TEXT, NULL, "left out: mesoforge-API-PORT"),
+    ROW("env", env, MF_TEXTS, NULL,
+        "NAME=VALUE ..: variables in the container; values of secrets (HF_TOKEN) are printed nowhere"),
+    ROW("volumes", volumes, MF_TEXTS, NULL, "DIR:DIR ..: more folders that the container sees, by whole paths"),
+    ROW("shm-size", shm, MF_TEXT, "1g", "its shared memory, of docker and podman"),
+    ROW("restart", restart, MF_TEXT, "on-failure:3", "no, always, unless-stopped or on-failure[:NUMBER], of both"),
+    ROW("trust-remote-code", trusts, MF_FLAG, NULL, "run code that comes with the model (tgi, vllm)"),
+    ROW("wait", wait, MF_LONG, "60", "how long to wait until the server is healthy [s]; 0: not at all"),
+    ROW("stop", stop, MF_TEXT, NULL, "stop and remove the container of this name"),
+    ROW("detect-only", detect_only, MF_FLAG, NULL, "list GPUs and programs for containers, and stop"),
+    MF_OPT_END};
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+static int is(const char *a, const char *b) { return strcmp(a, b) == 0; }
+
+/* -- words -- */
+
+static int box_of(const struct mf_session *s, enum mf_box *box)
+{
+    static const char *const names[] = {"docker", "podman", "apptainer"};
+    const char *const *words;
+    const char *near;
+
+    if (mf_options_positional(s->options, &words) == 0)
+        return mf_fail(MF_USAGE, "which program runs containers? mesoforge deploy docker|podman|apptainer --model ..");
+    for (int b = MF_BOX_NONE + 1; b < MF_BOXES; ++b)
+        if (is(words[0], mf_box_names[b]) && b != MF_BOX_PYXIS && b != MF_BOX_ENROOT) {
+            *box = (enum mf_box)b;
+            return MF_OK;
+        }
+    near = mf_nearest(words[0], names, 3);
+    return mf_fail(MF_USAGE, "'%.60s' runs no servers; there are docker, podman, apptainer%s%s%s", words[0],
+                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static const struct mf_server_kind *kind_of(const char *api)
+{
+    const struct mf_server_kind *const *kind = mf_server_kinds;
+
+    while (*kind && !is((*kind)->name, is(api, "openai") ? "vllm" : api)) ++kind;
+    return *kind;
+}
+
+/* As docker's names; podman and apptainer take the same. */
+static int check_name(const char *option, const char *name)
+{
+    static const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+
+    if (!name || (isalnum((unsigned char)*name) && name[strspn(name, allowed)] == '\0' && strlen(name) < 128))
+        return MF_OK;
+    return mf_fail(MF_USAGE, "--%s '%.100s': names are letters, digits, '_', '.' and '-', and begin with none of these",
+                   option, name);
+}
+
+static size_t name_length(const char *variable)
+{
+    const char *at = variable;
+
+    if (isdigit((unsigned char)*at)) return 0;
+    while (isalnum((unsigned char)*at) || *at == '_') ++at;
+    return *at == '=' ? (size_t)(at - variable) : 0;
+}
+
+static int check_variable(const struct mf_deploy_opts *o, size_t i, enum mf_box box)
+{
+    const char *variable = o->env.at[i];
+    const size_t n = name_length(variable);
+
+    if (n == 0)
+        return mf_fail(MF_USAGE, "--env '%.*s': write it as NAME=VALUE, with a name of letters, digits and '_'",
+                       (int)(strcspn(variable, "=") < 60 ? strcspn(variable, "=") : 60), variable);
+    if (strpbrk(variable, "\n") || (box == MF_BOX_APPTAINER && strchr(variable, '"')))
+        return mf_fail(MF_USAGE, "--env %.*s: its value has %s, which cannot be passed on", (int)n, variable,
+                       strchr(variable, '\n') ? "a line break" : "a double quote");
+    for (size_t k = 0; k < i; ++k)
+        if (strncmp(o->env.at[k], variable, n + 1) == 0)
+            return mf_fail(MF_USAGE, "--env %.*s is given twice", (int)n, variable);
+    return MF_OK;
+}
+
+static int check_size(const char *size)
+{
+    const size_t n = strspn(size, "0123456789");
+
+    if (n > 0 && n < 16 && (size[n] == '\0' || (strchr("bkmgBKMG", size[n]) && size[n + 1] == '\0'))) return MF_OK;
+    return mf_fail(MF_USAGE, "--shm-size '%.60s': write it as a number and b, k, m or g, such as 1g", size);
+}
+
+static int check_restart(const char *restart)
+{
+    static const char limit[] = "on-failure:";
+    const size_t n = sizeof limit - 1;
+
+    if (is(restart, "no") || is(restart, "always") || is(restart, "unless-stopped") || is(restart, "on-failure"))
+        return MF_OK;
+    if (strncmp(restart, limit, n) == 0 && restart[n] && strlen(restart + n) < 6 &&
+        strspn(restart + n, "0123456789") == strlen(restart + n))
+        return MF_OK;
+    return mf_fail(MF_USAGE, "--restart '%.60s': there are no, always, unless-stopped, on-failure and on-failure:3",
+                   restart);
+}
+
+static int check_address(const struct mf_deploy_opts *o)
+{
+    struct in_addr at;
+
+    if (o->port < 1 || o->port > 65535) return mf_fail(MF_USAGE, "--port must be 1 to 65535, not %ld", o->port);
+    if (inet_pton(AF_INET, o->host, &at) != 1)
+        return mf_fail(MF_USAGE, "--host '%.100s': write it as an IPv4 address of this machine, such as 127.0.0.1",
+                       o->host);
+    if (strncmp(o->host, "127.", 4) != 0)
+        mf_warn("--host %s: whoever reaches this machine reaches the server, without encryption", o->host);
+    return MF_OK;
+}
+
+/* Apptainer's containers end with their program, and have the memory of the machine. */
+static int check_box(const struct mf_session *s, const struct mf_deploy_opts *o, enum mf_box box)
+{
+    if (box == MF_BOX_APPTAINER && mf_options_given(s->options, "restart"))
+        return mf_fail(MF_USAGE, "--restart: apptainer starts nothing again; leave it out");
+    if (box == MF_BOX_APPTAINER && mf_options_given(s->options, "shm-size"))
+        return mf_fail(MF_USAGE, "--shm-size: containers of apptainer have the shared memory of this machine; leave it "
+                                 "out");
+    if (box == MF_BOX_PODMAN && (is(o->flag, "gpus") || is(o->flag, "runtime")))
+        return mf_fail(MF_USAGE, "--gpu-flag %s is of docker, and podman takes CDI; try: --gpu-flag cdi", o->flag);
+    if (box == MF_BOX_APPTAINER && !is(o->flag, "auto"))
+        return mf_fail(MF_USAGE, "--gpu-flag %s: apptainer has --nv alone; leave it out", o->flag);
+    return MF_OK;
+}
+
+static int check_alone(const struct mf_session *s, const char *option)
+{
+    static const char *const others[] = {"model", "auto-select", "devices", "image", "env", "volumes", NULL};
+
+    for (size_t i = 0; others[i]; ++i)
+        if (mf_options_given(s->options, others[i]))
+            return mf_fail(MF_USAGE, "--%s and --%s contradict each other", option, others[i]);
+    return MF_OK;
+}
+
+static int check_values(const struct mf_session *s, const struct mf_deploy_opts *o, enum mf_box box)
+{
+    if (!o->model) return mf_fail(MF_USAGE, "no model; try: mesoforge deploy %s --model FOLDER", mf_box_names[box]);
+    MF_TRY(check_address(o));
+    MF_TRY(check_name("container-name", o->name));
+    MF_TRY(check_size(o->shm));
+    MF_TRY(check_restart(o->restart));
+    MF_TRY(check_box(s, o, box));
+    if (o->image) MF_TRY(mf_box_check_image("image", o->image));
+    for (size_t i = 0; i < o->env.count; ++i) MF_TRY(check_variable(o, i, box));
+    for (size_t i = 0; i < o->volumes.count; ++i) MF_TRY(mf_box_check_mount("volumes", o->volumes.at[i]));
+    if (o->trusts && !kind_of(o->api)->trusts)
+        return mf_fail(MF_USAGE, "--trust-remote-code: %s runs no code of a model; leave it out",
+                       kind_of(o->api)->name);
+    if (o->wait < 0 || o->wait > 86400) return mf_fail(MF_USAGE, "--wait must be 0 to 86400 seconds, not %ld", o->wait);
+    if (o->hardware && !s->common->dry_run)
+        return mf_fail(MF_USAGE, "--hardware is of another machine: its line is shown with --dry-run");
+    return MF_OK;
+}
+
+static int check(const struct mf_session *s, void *options)
+{
+    const struct mf_deploy_opts *o = options;
+    enum mf_box box;
+
+    if (s->comm->size > 1)
+        return mf_fail(MF_USAGE, "one rank starts a server, and %d run; leave out the launcher", s->comm->size);
+    MF_UNUSED(s, "deploy starts programs of others", "device", "output", "seed");
+    if (o->detect_only && o->stop) return mf_fail(MF_USAGE, "--detect-only and --stop contradict each other");
+    if (o->detect_only) return check_alone(s, "detect-only");
+    MF_TRY(box_of(s, &box));
+    if (!o->stop) return check_values(s, o, box);
+    MF_TRY(check_name("stop", o->stop));
+    return check_alone(s, "stop");
+}
+
+/* -- what is started -- */
+
+static const char *image_of(const struct mf_deploy_opts *o, const struct mf_server *s, int capability, char **own)
+{
+    const char *image = mf_server_image(s->kind, s->box, capability);
+
+    *own = NULL;
+    if (o->image) return o->image;
+    if (!image || s->box != MF_BOX_APPTAINER || s->kind->sif) return image;
+    return *own = mf_format("docker://%s", image);
+}
+
+static int flag_of(const struct mf_deploy_opts *o, struct mf_server *s)
+{
+    const char *hook = getenv("MF_ROOT"); /* tests: where etc/ and usr/ are */
+    struct mf_toolkit toolkit;
+    char why[MF_TOOLKIT_TEXT];
+    int works;
+
+    if (s->gpus == 0) return MF_OK;
+    if (!is(o->flag, "auto")) {
+        s->flag = is(o->flag, "gpus") ? MF_GPUS_BY_OPTION : is(o->flag, "cdi") ? MF_GPUS_BY_CDI : MF_GPUS_BY_RUNTIME;
+        return MF_OK;
+    }
+    mf_toolkit_look(hook ? hook : "", &toolkit);
+    works = mf_toolkit_flag(&toolkit, s->box, &s->flag, why);
+    if (!works && !o->common.dry_run) mf_warn("%s gives no GPUs here: %s", mf_box_names[s->box], why);
+    return MF_OK;
+}
+
+static void say_notes(const struct mf_deploy_opts *o, const struct mf_server *s)
+{
+    if (is(s->kind->name, "tgi"))
+        mf_warn("tgi is no longer developed (since December 2025); mesoforge answers its requests, too");
+    if (!s->mount) mf_info("'%s' is no folder here: the server downloads it", s->model);
+    if (s->box != MF_BOX_APPTAINER && !strchr(s->image, '@'))
+        mf_info("image '%s' has no digest: a later start may get another one", s->image);
+    if (s->trusts) mf_warn("--trust-remote-code: the container runs code that comes with the model");
+    for (size_t i = 0; o->common.dry_run && i < o->env.count; ++i)
+        if (mf_server_is_secret(o->env.at[i]))
+            mf_info("%.*s is not in the line: export %s%.*s before it", (int)name_length(o->env.at[i]), o->env.at[i],
+                    s->box == MF_BOX_APPTAINER ? "APPTAINERENV_" : "", (int)name_length(o->env.at[i]), o->env.at[i]);
+}
+
+static int start(const struct mf_deploy_opts *o, const struct mf_server *s, unsigned makes)
+{
+    struct mf_words words = {0};
+    int rc;
+
+    mf_server_words(s, &words);
+    say_notes(o, s);
+    rc = o->common.dry_run ? mf_deploy_show(s, &words, o->common.json) : mf_deploy_start(s, &words, o, makes);
+    mf_words_free(&words);
+    return rc;
+}
+
+static int decide(const struct mf_deploy_opts *o, const struct mf_deploy_model *model,
+                  const struct mf_deploy_gpus *gpus, struct mf_server *s)
+{
+    char *image, *name = mf_format("mesoforge-%s-%ld", s->kind->name, o->port);
+    int rc;
+
+    s->gpus = gpus->count;
+    s->devices = gpus->list;
+    s->model = model->there;
+    s->called = model->called;
+    s->mount = model->mount;
+    s->name = o->name ? o->name : name;
+    s->image = image_of(o, s, gpus->capability, &image);
+    rc = mf_deploy_share(o, s->kind, model, gpus->count, &s->is_pipeline);
+    if (rc == MF_OK) rc = flag_of(o, s);
+    if (rc == MF_OK && !s->image)
+        rc = mf_fail(MF_USAGE,
+                     "%s has an image for each capability of GPUs, and none is known here for these; name it "
+                     "by --image",
+                     s->kind->name);
+    if (rc == MF_OK) rc = start(o, s, model->makes);
+    free(image);
+    free(name);
+    return rc;
+}
+
+static int deploy(struct mf_session *session, const struct mf_deploy_opts *o, enum mf_box box)
+{
+    struct mf_server s = {.kind = kind_of(o->api),
+                          .box = box,
+                          .host = o->host,
+                          .port = o->port,
+                          .shm = o->shm,
+                          .restart = o->restart,
+                          .volumes = o->volumes.count,
+                          .volume = o->volumes.at,
+                          .variables = o->env.count,
+                          .variable = o->env.at,
+                          .trusts = o->trusts,
+                          .user = (long)getuid()};
+    struct mf_deploy_model model;
+    struct mf_deploy_gpus gpus = {.count = 0};
+    int rc = mf_deploy_model_find(o->model, s.kind, &model);
+
+    if (rc == MF_OK) rc = mf_deploy_gpus_find(session, o, s.kind, &model, &gpus);
+    if (rc == MF_OK) rc = decide(o, &model, &gpus, &s);
+    mf_deploy_gpus_free(&gpus);
+    mf_deploy_model_free(&model);
+    return rc;
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    const struct mf_deploy_opts *o = options;
+    enum mf_box box;
+
+    if (o->detect_only) return mf_deploy_detect(session, o);
+    MF_TRY(box_of(session, &box));
+    return o->stop ? mf_deploy_stop(box, o->stop, session->common->dry_run) : deploy(session, o, box);
+}
+
+const struct mf_cmd mf_cmd_deploy = {
+    .name = "deploy",
+    .summary = "start a server of a language model in a container of docker, podman or apptainer",
+    .synopsis = "docker|podman|apptainer --model MODEL [--api-type API] [--devices cuda:0 ...] [--dry-run]",
+    .text =
+        "Writes the command line of a container that serves MODEL, runs it, and waits until the server is healthy. "
+        "Then it prints the address, and a request for each dialect. If the server does not become healthy, the end of "
+        "the container's log is shown. --dry-run prints the line, quoted for a shell, and touches nothing. No shell "
+        "is used.\n"
+        "\n"
+        "The container gets the GPUs of --devices and no others, the model's folder for reading only, and a port of "
+        "127.0.0.1. Servers are this program (image: packaging/Dockerfile), text-generation-inference (tgi), "
+        "text-embeddings-inference (tei), vLLM and ollama. docs/SERVING.md tells what each of them gets.\n"
+        "\n"
+        "  mesoforge deploy docker --model opt-1.3b --devices cuda:0 cuda:2\n"
+        "  mesoforge deploy podman --model opt-1.3b --api-type vllm --auto-select\n"
+        "  mesoforge deploy docker --model facebook/opt-1.3b --api-type tgi \\\n"
+        "      --devices cuda:1 --env MAX_TOTAL_TOKENS=2048 --dry-run\n"
+        "  mesoforge deploy docker --stop mesoforge-tgi-8080\n"
+        "  mesoforge deploy --detect-only\n",
+    .tables = tables,
+    .size = sizeof(struct mf_deploy_opts),
+    .positional_max = 1,
+    .check = check,
+    .run = run,
+    .work = MF_WORK_NONE,
+};

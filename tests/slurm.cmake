@@ -7,6 +7,10 @@ add_test(NAME cli_launch COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cl
 add_test(NAME cli_launch_scripts COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/launch_scripts.py $<TARGET_FILE:mesoforge>)
 set_tests_properties(cli_launch cli_launch_scripts PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
+add_test(NAME cli_deploy COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/deploy.py $<TARGET_FILE:mesoforge> ${PROJECT_SOURCE_DIR}/examples/hardware
+  ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language ${CMAKE_CURRENT_SOURCE_DIR}/cli/deploy_lines.txt)
+set_tests_properties(cli_deploy PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+
 # As root, where Slurm is installed; else skipped, with the reason.
 add_library(starting MODULE tool/starting.c)
 set_target_properties(starting PROPERTIES PREFIX "")

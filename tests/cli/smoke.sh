@@ -90,6 +90,8 @@ ends 0 1 map "$fixtures/language/gpt2" --hardware "$fixtures/../../examples/hard
 ends 0 2 map "$fixtures/language/gpt2" --measure --requests 2 --output tuned.json
 ends 0 1 map class/model.safetensors --requests 4 --check
 ends 0 1 launch --launcher sbatch --nodes 2 --ntasks-per-node 2 -- match image.npy --output volume.h5
+ends 0 1 deploy docker --model "$fixtures/language/gpt2" --hardware "$fixtures/../../examples/hardware/l4x4.json" --auto-select --dry-run --json --verbose
+ends 0 1 deploy --detect-only
 ends 0 1 launch --container docker:image:1 --launcher mpirun -- match image.npy --output volume.h5
 "$program" man --list >verbs && [ -s verbs ] || failures=$((failures + 1))
 while read -r verb; do

@@ -22,4 +22,7 @@ void mf_product_reads(const struct mf_attr *attr, unsigned wanted, unsigned *in,
 /** linear.c: operations of linear and of convolutions: one output sums as many products as it has weights. */
 double mf_linear_operations(const struct mf_attr *attr, const struct mf_shape in[], const struct mf_shape *out);
 
+/** text.c: refuses weights whose type no product reads, and scales that are too few or not wanted. */
+int mf_weights_fit(const struct mf_shape *weights, const struct mf_shape *scale);
+
 #endif

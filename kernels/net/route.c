@@ -94,7 +94,8 @@ const struct mf_op mf_op_permute = {
 
 /* -- grouped_linear: x [rows][k], w [experts][m][k], b [experts][m] or none, offsets i32 [any] -> [rows][m]. The
  * last attr.row_groups + 1 offsets say where groups of rows begin and the last one ends. Group g has expert g %
- * experts. The gradient of an expert without rows is 0. With attr.steady a group is a call of steady_linear. -- */
+ * experts. The gradient of an expert without rows is 0. With attr.steady a group is a call of steady_linear. Then the
+ * weights may have another type than x, and those of i8 have scales [experts][m]. -- */
 
 static int grouped_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {
@@ -106,6 +107,10 @@ static int grouped_shape(const struct mf_attr *attr, const struct mf_shape in[],
     if (in[3].type != MF_I32 || attr->row_groups < 1 || mf_shape_count(&in[3]) <= (size_t)attr->row_groups)
         return mf_fail(MF_USAGE, "it has %d groups, and %zu numbers say where they begin", attr->row_groups,
                        mf_shape_count(&in[3]));
+    if (!attr->steady && in[1].type != in[0].type)
+        return mf_fail(MF_USAGE, "its rows are %s and its weights %s", mf_type_name(in[0].type),
+                       mf_type_name(in[1].type));
+    MF_TRY(mf_weights_fit(&in[1], &in[4]));
     out[0] = table(in[0].type, in[0].d[0], in[1].d[1]);
     if (mf_act_keeps(attr)) out[1] = out[0];
     return MF_OK;
@@ -128,8 +133,8 @@ const struct mf_op mf_op_grouped_linear = {.name = "grouped_linear",
                                            .shape = grouped_shape,
                                            .reads = grouped_reads,
                                            .operations = grouped_operations,
-                                           .shared = 6,
-                                           .f32 = 4,
+                                           .shared = 22,
+                                           .f32 = 20,
                                            .adds = 1,
                                            .leaves = 1,
                                            .consumes = 1};

@@ -50,10 +50,9 @@ static int check_numbers(const struct mf_shape *numbers, size_t rows, size_t eac
 
 /* -- gather -- */
 
-/* Refuses weights of another type, and scales where they are not wanted or too few. */
-static int check_weights(const struct mf_shape *w, const struct mf_shape *scale)
+int mf_weights_fit(const struct mf_shape *w, const struct mf_shape *scale)
 {
-    const size_t wanted = w->type == MF_I8 ? w->d[0] : 0;
+    const size_t wanted = w->type == MF_I8 ? mf_shape_rows(w) : 0;
 
     if (w->type != MF_F32 && w->type != MF_BF16 && w->type != MF_F16 && w->type != MF_I8)
         return mf_fail(MF_USAGE, "its weights are %s", mf_type_name(w->type));
@@ -66,7 +65,7 @@ static int gather_shape(const struct mf_attr *attr, const struct mf_shape in[], 
 {
     if (in[0].n != 2) return mf_fail(MF_USAGE, "its table has %d axes, not 2", in[0].n);
     MF_TRY(check_numbers(&in[1], mf_shape_count(&in[1]), 1));
-    MF_TRY(check_weights(&in[0], &in[2]));
+    MF_TRY(mf_weights_fit(&in[0], &in[2]));
     if (in[0].type == MF_I8 && !attr->wide) return mf_fail(MF_USAGE, "its rows of int8 must be wide");
     out[0] = (struct mf_shape){attr->wide ? MF_F32 : in[0].type, 2, {mf_shape_count(&in[1]), in[0].d[1]}};
     return MF_OK;
@@ -169,7 +168,7 @@ static int steady_shape(const struct mf_attr *attr, const struct mf_shape in[], 
                        in[1].n ? mf_shape_last(&in[1]) : 0);
     if (in[2].n && (in[2].n != 1 || in[2].d[0] != in[1].d[0]))
         return mf_fail(MF_USAGE, "its bias has %zu numbers, its weights %zu rows", in[2].d[0], in[1].d[0]);
-    MF_TRY(check_weights(&in[1], &in[3]));
+    MF_TRY(mf_weights_fit(&in[1], &in[3]));
     out[0] = in[0];
     out[0].d[in[0].n - 1] = in[1].d[0];
     return MF_OK;

@@ -37,7 +37,7 @@ static void find_frequencies(struct mf_engine *e)
 /* Factors of weights of 8 bits, which are up to 127. */
 static void invent_scale(struct mf_engine *e, int v, float scale)
 {
-    const size_t n = e->lists.net->value[v].shape.d[0];
+    const size_t n = mf_shape_count(&e->lists.net->value[v].shape);
     float *all = MF_MUST(malloc((n + 1) * sizeof *all), "weights on their way");
 
     for (size_t i = 0; i < n; ++i) all[i] = scale;

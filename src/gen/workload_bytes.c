@@ -60,7 +60,7 @@ static double touched(const struct mf_language *m, const struct mf_net *net, con
 {
     const double each = m->experts ? (double)m->chosen / (double)m->experts : 1;
 
-    if (node->op != MF_OP_GROUPED_LINEAR || value != node->in[1]) return 1;
+    if (node->op != MF_OP_GROUPED_LINEAR || (value != node->in[1] && value != node->in[4])) return 1;
     return 1 - pow(1 - each, (double)net->value[node->in[0]].shape.d[0] / (double)m->chosen);
 }
 

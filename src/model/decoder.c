@@ -199,26 +199,40 @@ static int inner(struct decoder *d, int x)
 
 /* -- experts -- */
 
-/* A product of rows in groups of one expert, with the weights [rows][columns] of each. They stand one behind the other.
- * An expert has a view of them, experts.ID.NAME.weight. */
-static int expert_product(struct decoder *d, const char *name, int x, int offsets, size_t rows)
+/* Arrays of all experts, one behind the other. An expert has a view of them, experts.ID.NAME.END, of shape @p one. */
+static int stacked(struct decoder *d, const char *name, const char *end, struct mf_shape one, int borrowed)
 {
     const size_t experts = d->m->experts, before = d->b.list->net->values;
-    const struct mf_shape in = mf_build_shape(&d->b, x), one = {MF_F32, 2, {rows, mf_shape_last(&in)}};
-    const struct mf_attr attr = {.row_groups = (int)experts, .steady = 1};
+    struct mf_shape all = {one.type, one.n + 1, {experts}};
+    struct mf_value *value;
     char text[60];
     int stack;
 
-    snprintf(text, sizeof text, "experts.%s", name);
-    stack =
-        mf_build_parameter(&d->b, text, (struct mf_shape){MF_F32, 3, {experts, rows, one.d[1]}}, MF_START_NORMAL, 0.02);
-    for (size_t e = 0; stack >= 0 && before < d->b.list->net->values && e < experts; ++e) {
-        snprintf(text, sizeof text, "experts.%zu.%s.weight", e, name);
+    for (int i = 0; i < one.n; ++i) all.d[i + 1] = one.d[i];
+    snprintf(text, sizeof text, "experts.%s.%s", name, end);
+    stack = mf_build_parameter(&d->b, text, all, MF_START_NORMAL, 0.02);
+    if (stack < 0 || before == d->b.list->net->values) return stack; /* another list made them */
+    value = &d->b.list->net->value[stack];
+    if (borrowed) value->weight->set = MF_SET_BORROWED;
+    value->flat = 1;
+    for (size_t e = 0; e < experts; ++e) {
+        snprintf(text, sizeof text, "experts.%zu.%s.%s", e, name, end);
         (void)mf_build_part(&d->b, text, stack, e * mf_shape_bytes(&one), one, 0);
     }
-    if (stack >= 0) d->b.list->net->value[stack].flat = 1;
+    return stack;
+}
+
+/* A product of rows in groups of one expert, with the weights [rows][columns] of each. */
+static int expert_product(struct decoder *d, const char *name, int x, int offsets, size_t rows)
+{
+    const struct mf_shape in = mf_build_shape(&d->b, x), one = {d->m->weights, 2, {rows, mf_shape_last(&in)}};
+    const struct mf_attr attr = {.row_groups = (int)d->m->experts, .steady = 1};
+    char text[60];
+    int from[] = {x, stacked(d, name, "weight", one, 0), -1, offsets, -1};
+
+    if (one.type == MF_I8) from[4] = stacked(d, name, "scale", (struct mf_shape){MF_F32, 1, {rows}}, 1);
     snprintf(text, sizeof text, "experts.%s", name);
-    return mf_build_node(&d->b, MF_OP_GROUPED_LINEAR, attr, text, 4, (const int[]){x, stack, -1, offsets});
+    return mf_build_node(&d->b, MF_OP_GROUPED_LINEAR, attr, text, 5, from);
 }
 
 /* The second output of the last node. */

@@ -6,8 +6,9 @@
  * first and second and the products qkv, out, in and inner. The last norm is last, the last product head. Between
  * tables and layers of another width stand before and behind. Queries, keys and values are one product, as are the two
  * halves of a gated inner part. A layer with experts has the product router, and of expert ID experts.ID.in and
- * experts.ID.inner. Weights of 8 bits, NAME.weight, have factors of their rows, NAME.scale. Blank rows come last: they
- * go to no expert (MF_NUMBER_SAMPLES is the number of the others). Rule: all functions are local. */
+ * experts.ID.inner. The weights of all experts stand in one array, experts.in.weight. Weights of 8 bits, NAME.weight,
+ * have factors of their rows, NAME.scale. Blank rows come last: they go to no expert (MF_NUMBER_SAMPLES is the number
+ * of the others). Rule: all functions are local. */
 #ifndef MF_MODEL_DECODER_H
 #define MF_MODEL_DECODER_H
 

@@ -83,11 +83,10 @@ static double distance(const struct said *a, const struct said *b)
 
 /* -- rounded files -- */
 
-/* Tables of tokens and products; not of experts. */
+/* Tables of tokens and products. Those of experts may be joined. */
 static int is_rounded(const struct mf_safetensors_entry *e)
 {
-    return e->ndim == 2 && !strstr(e->name, "wpe") && !strstr(e->name, "positions") && !strstr(e->name, "experts") &&
-           !strstr(e->name, ".gate.");
+    return e->ndim >= 2 && !strstr(e->name, "wpe") && !strstr(e->name, "positions") && !strstr(e->name, ".gate.");
 }
 
 /* Numbers first, first + step, ... of a row. */
@@ -109,7 +108,8 @@ static void round_row(float *x, size_t first, size_t step, size_t n, enum mf_typ
 static void round_array(const struct mf_safetensors_entry *e, float *x, enum mf_type type)
 {
     const int turned = strstr(e->name, ".c_") != NULL;
-    const size_t rows = e->dims[turned], columns = e->dims[!turned];
+    const size_t joined = e->ndim == 3 ? e->dims[0] : 1;
+    const size_t rows = joined * e->dims[e->ndim - 2 + (size_t)turned], columns = e->dims[e->ndim - 1 - (size_t)turned];
 
     for (size_t r = 0; r < rows; ++r) round_row(x, turned ? r : r * columns, turned ? rows : 1, columns, type);
 }

@@ -172,7 +172,7 @@ static void grouped_linear(const struct mf_attr *attr, const struct mf_shape sha
                 const size_t at = g % experts * m + i;
                 double sum = in[2] ? in[2][at] : 0;
 
-                for (size_t j = 0; j < k; ++j) sum += in[0][r * k + j] * in[1][at * k + j];
+                for (size_t j = 0; j < k; ++j) sum += in[0][r * k + j] * in[1][at * k + j] * (in[4] ? in[4][at] : 1);
                 out[r * m + i] = net_act(attr->act, sum);
             }
 }
@@ -191,6 +191,14 @@ static void some_groups(const struct mf_attr *attr, const struct mf_shape shape[
     offset[groups] = (double)(rows - 1);
     for (size_t r = 0; r < rows; ++r)
         for (size_t j = 0; (r < (size_t)offset[0] || r >= (size_t)offset[groups]) && j < k; ++j) in[0][r * k + j] = NAN;
+}
+
+/* Weights of 8 bits, of any sign, and scales of their rows. */
+static void some_bytes(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
+{
+    some_groups(attr, shape, in);
+    for (size_t i = 0; i < mf_shape_count(&shape[1]); ++i) in[1][i] = (double)(i * 37 % 255) - 127;
+    for (size_t i = 0; i < mf_shape_count(&shape[4]); ++i) in[4][i] = (double)(i + 1) / 512;
 }
 
 static void no_rows(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
@@ -316,6 +324,24 @@ const struct net_case net_route[] = {
      .fill = some_groups},
     {MF_OP_GROUPED_LINEAR,
      grouped_linear,
+     {.row_groups = 3, .steady = 1},
+     0,
+     .in = {F(2, 14, 24), {MF_BF16, 3, {3, 6, 24}}, {0}, I(1, 4)},
+     .fill = some_groups},
+    {MF_OP_GROUPED_LINEAR,
+     grouped_linear,
+     {.row_groups = 4, .steady = 1},
+     0,
+     .in = {F(2, 21, 9), {MF_F16, 3, {2, 5, 9}}, F(2, 2, 5), I(1, 5)},
+     .fill = some_groups},
+    {MF_OP_GROUPED_LINEAR,
+     grouped_linear,
+     {.row_groups = 3, .steady = 1},
+     0,
+     .in = {F(2, 300, 8), {MF_I8, 3, {3, 7, 8}}, F(2, 3, 7), I(1, 4), F(2, 3, 7)},
+     .fill = some_bytes},
+    {MF_OP_GROUPED_LINEAR,
+     grouped_linear,
      {.row_groups = 8},
      3,
      .in = {F(2, 40, 9), F(3, 4, 17, 9), {0}, I(1, 20)},
@@ -410,6 +436,12 @@ const struct net_case net_route_bad[] = {
     {MF_OP_GROUPED_LINEAR, NULL, {.row_groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 4), {0}, I(1, 4)}},
     {MF_OP_GROUPED_LINEAR, NULL, {.row_groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 5), F(2, 3, 5), I(1, 4)}},
     {MF_OP_GROUPED_LINEAR, NULL, {.row_groups = 3}, 0, .in = {F(2, 9, 5), F(3, 3, 6, 5), {0}, I(1, 3)}},
+    {MF_OP_GROUPED_LINEAR, NULL, {.row_groups = 3}, 0, .in = {F(2, 9, 5), {MF_BF16, 3, {3, 6, 5}}, {0}, I(1, 4)}},
+    {MF_OP_GROUPED_LINEAR,
+     NULL,
+     {.row_groups = 3, .steady = 1},
+     0,
+     .in = {F(2, 9, 5), {MF_I8, 3, {3, 6, 5}}, {0}, I(1, 4), F(1, 6)}},
     {MF_OP_COMBINE, NULL, {0}, 0, .in = {F(2, 9, 5), F(2, 4, 2), I(1, 9)}},
     {MF_OP_COMBINE, NULL, {0}, 0, .in = {F(2, 8, 5), F(2, 4, 2), I(1, 7)}},
     {MF_OP_TRADE, NULL, {.ways = 2, .own_experts = 2, .room = 9}, 0, .in = {F(2, 8, 5), I(1, 9)}},

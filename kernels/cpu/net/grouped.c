@@ -341,12 +341,15 @@ static struct mf_call group_call(const struct mf_call *call, size_t expert, size
 
     part.in[0].shape.d[0] = part.out[0].shape.d[0] = rows;
     part.in[1].shape = (struct mf_shape){call->in[1].shape.type, 2, {m, k}};
-    if (part.in[2].shape.n) part.in[2].shape = (struct mf_shape){MF_F32, 1, {m}};
-    part.in[3] = (struct mf_tensor){.at = NULL};
+    part.in[3] = part.in[4]; /* scales */
+    part.in[4] = (struct mf_tensor){.at = NULL};
+    for (int j = 2; j <= 3; ++j)
+        if (part.in[j].shape.n) part.in[j].shape = (struct mf_shape){MF_F32, 1, {m}};
     if (!part.out[0].at) return part;
     part.in[0].at = (char *)part.in[0].at + first * k * mf_type_bytes(call->in[0].shape.type);
     part.in[1].at = (char *)part.in[1].at + expert * m * k * mf_type_bytes(call->in[1].shape.type);
-    if (part.in[2].at) part.in[2].at = (float *)part.in[2].at + expert * m;
+    for (int j = 2; j <= 3; ++j)
+        if (part.in[j].at) part.in[j].at = (float *)part.in[j].at + expert * m;
     part.out[0].at = (char *)part.out[0].at + first * m * mf_type_bytes(call->out[0].shape.type);
     return part;
 }

@@ -3,7 +3,7 @@
  * + g on. They are at least as many as its rows fill, and a group never has one of another's. */
 #include "kernels/cuda/net/bias_act.cuh"
 #include "kernels/cuda/net/block.cuh"
-#include "kernels/form/act.h"
+#include "kernels/cuda/net/steady.cuh"
 
 namespace
 {
@@ -184,6 +184,21 @@ template <class T> __global__ void __launch_bounds__(MF_BLOCK_THREADS) weights_k
     });
 }
 
+/* A row has the same bits whatever other rows there are. Unit: a tile of rows, and a column of y. */
+template <class T, class U> struct steady_body {
+    mf_steady<T, U> s;
+    const int32_t *offset;
+    unsigned groups, experts;
+    __device__ void operator()(size_t unit, unsigned lane) const
+    {
+        const span own = span_of(offset, groups, unsigned(unit / s.m));
+        const size_t column = unit % s.m, end = own.first + own.rows;
+
+        for (size_t r = own.first; r < end; r += MF_STEADY_ROWS)
+            s.multiply(r, end, size_t(own.group % experts) * s.m + column, column, lane);
+    }
+};
+
 /* -- through the activation, and the gradient of the bias -- */
 
 constexpr unsigned WARPS = MF_CUDA_THREADS / MF_CUDA_WARP;
@@ -350,10 +365,27 @@ int plan(struct mf_queue *, const struct mf_call *call, int back, void **made, s
     return MF_OK;
 }
 
+void steady(struct mf_queue *q, const struct mf_call *call)
+{
+    const struct mf_shape &w = call->in[1].shape;
+    const unsigned groups = unsigned(call->attr->row_groups);
+
+    mf_steady_by_types(call, [&](auto number, auto weight) {
+        const mf_steady<decltype(number), decltype(weight)> s(call, call->in[4]);
+
+        mf_rows_run(q, row_tiles(call->in[0].shape.d[0], groups) * w.d[1],
+                    steady_body<decltype(number), decltype(weight)>{s, offsets(call), groups, unsigned(w.d[0])});
+    });
+}
+
 void forward(struct mf_queue *q, const struct mf_call *call)
 {
     const struct mf_shape &y = call->out[0].shape;
 
+    if (call->attr->steady) {
+        steady(q, call);
+        return;
+    }
     mf_by_type(y.type, [&](auto number) {
         using T = decltype(number);
         const problem<T> s = problem_of<T>(call, nullptr);

@@ -199,38 +199,42 @@ static int inner(struct decoder *d, int x)
 
 /* -- experts -- */
 
-/* Arrays of all experts, one behind the other. An expert has a view of them, experts.ID.NAME.END, of shape @p one. */
-static int stacked(struct decoder *d, const char *name, const char *end, struct mf_shape one, int borrowed)
+/* Arrays of all experts, one behind the other. An expert has a view of them, experts.ID.NAME.END, of shape @p one. This
+ * rank may have a part of each. @p shard: NULL: no file has them. */
+static int stacked(struct decoder *d, const char *name, const char *end, struct mf_shape one,
+                   const struct mf_shard *shard)
 {
     const size_t experts = d->m->experts, before = d->b.list->net->values;
     struct mf_shape all = {one.type, one.n + 1, {experts}};
-    struct mf_value *value;
     char text[60];
-    int stack;
+    int stack, part;
 
     for (int i = 0; i < one.n; ++i) all.d[i + 1] = one.d[i];
     snprintf(text, sizeof text, "experts.%s.%s", name, end);
     stack = mf_build_parameter(&d->b, text, all, MF_START_NORMAL, 0.02);
     if (stack < 0 || before == d->b.list->net->values) return stack; /* another list made them */
-    value = &d->b.list->net->value[stack];
-    if (borrowed) value->weight->set = MF_SET_BORROWED;
-    value->flat = 1;
+    d->b.list->net->value[stack].flat = 1;
+    if (!shard) d->b.list->net->value[stack].weight->set = MF_SET_BORROWED;
     for (size_t e = 0; e < experts; ++e) {
         snprintf(text, sizeof text, "experts.%zu.%s.%s", e, name, end);
-        (void)mf_build_part(&d->b, text, stack, e * mf_shape_bytes(&one), one, 0);
+        part = mf_build_part(&d->b, text, stack, e * mf_shape_bytes(&one), one, 0);
+        if (part >= 0 && shard) d->b.list->net->value[part].weight->shard = *shard;
     }
     return stack;
 }
 
-/* A product of rows in groups of one expert, with the weights [rows][columns] of each. */
-static int expert_product(struct decoder *d, const char *name, int x, int offsets, size_t rows)
+/* A product of rows in groups of one expert, with the weights [rows][columns] of each. Ranks share all experts, and cut
+ * the weights along @p axis. */
+static int expert_product(struct decoder *d, const char *name, int x, int offsets, size_t rows, int axis)
 {
     const struct mf_shape in = mf_build_shape(&d->b, x), one = {d->m->weights, 2, {rows, mf_shape_last(&in)}};
     const struct mf_attr attr = {.row_groups = (int)d->m->experts, .steady = 1};
+    const size_t n = one.d[axis], ranks = d->split.ranks;
+    const struct mf_shard cut = {axis, n * d->split.rank, n, n * ranks, d->split.group};
     char text[60];
-    int from[] = {x, stacked(d, name, "weight", one, 0), -1, offsets, -1};
+    int from[] = {x, stacked(d, name, "weight", one, ranks > 1 ? &cut : &whole_weight), -1, offsets, -1};
 
-    if (one.type == MF_I8) from[4] = stacked(d, name, "scale", (struct mf_shape){MF_F32, 1, {rows}}, 1);
+    if (one.type == MF_I8) from[4] = stacked(d, name, "scale", (struct mf_shape){MF_F32, 1, {rows}}, NULL);
     snprintf(text, sizeof text, "experts.%s", name);
     return mf_build_node(&d->b, MF_OP_GROUPED_LINEAR, attr, text, 5, from);
 }
@@ -254,9 +258,10 @@ static int experts(struct decoder *d, int x)
     if (m->chosen == 1) weights = mf_build_one(&d->b, MF_OP_SOFTMAX, "alone", weights);
     y = mf_build_node(&d->b, MF_OP_PERMUTE, permute, "experts.rows", 2, in);
     places = second(d);
-    y = mf_build_one(&d->b, MF_OP_GATED, "experts.gated", expert_product(d, "in", y, places, 2 * m->inner));
-    y = expert_product(d, "inner", y, places, m->width);
-    return mf_build_node(&d->b, MF_OP_COMBINE, (struct mf_attr){0}, "experts", 3, (const int[]){y, weights, places});
+    y = expert_product(d, "in", y, places, 2 * m->inner / d->split.ranks, 0);
+    y = expert_product(d, "inner", mf_build_one(&d->b, MF_OP_GATED, "experts.gated", y), places, m->width, 1);
+    y = mf_build_node(&d->b, MF_OP_COMBINE, (struct mf_attr){0}, "experts", 3, (const int[]){y, weights, places});
+    return summed(d, y);
 }
 
 /* -- the whole -- */
@@ -376,7 +381,7 @@ static void inputs(struct decoder *d)
 
 int mf_decoder_splits(const struct mf_language *m, size_t ranks)
 {
-    return ranks == 1 || (!m->experts && m->heads % ranks == 0 && m->key_heads % ranks == 0 && m->inner % ranks == 0);
+    return ranks == 1 || (m->heads % ranks == 0 && m->key_heads % ranks == 0 && m->inner % ranks == 0);
 }
 
 int mf_decoder_can_split(const struct mf_language *m, size_t ranks)
@@ -384,8 +389,6 @@ int mf_decoder_can_split(const struct mf_language *m, size_t ranks)
     size_t most = m->key_heads;
 
     if (mf_decoder_splits(m, ranks)) return MF_OK;
-    if (m->experts)
-        return mf_fail(MF_USAGE, "ranks do not share layers of experts; try: --tp 1, and a rank for each stage");
     while (!mf_decoder_splits(m, most)) --most;
     return mf_fail(MF_USAGE,
                    "%zu ranks cannot share layers of %zu heads, %zu heads of keys and %zu inner columns; numbers that "

@@ -153,7 +153,7 @@ def check_runs(folder):
     check(done.status == 0 and "have a device" in done.out, done.err)
     done = run(PROGRAM, *words, "--map", "ranks.json", ranks=2, mpiexec=MPIEXEC, cwd=folder)
     check(done.status == 0 and json.loads(done.out)["results"][0]["tokens"] == want and "only numbers" not in done.err, done.err)
-    for name, said in (("mixtral", "ranks do not share layers of experts"), ("bert", "GPUs do not share layers of a model of type bert")):
+    for name, said in (("mixtral", "4 ranks cannot share layers of 4 heads"), ("bert", "GPUs do not share layers of a model of type bert")):
         done = run(PROGRAM, "map", os.path.join(FIXTURES, name), "--hardware", L4, "--tp-config", cwd=folder)
         check(done.status == 2 and said in done.err, f"{name}: {done}")
     for given, ranks, more, said in (("*=foo", 1, (), "'foo' is no device"), ("bogus=cpu", 1, (), "'bogus' meets no part"),

@@ -110,6 +110,9 @@ int mf_infer_same(const struct mf_session *s, const char *folder)
                                         "vocab.json",
                                         "merges.txt",
                                         "vocab.txt",
+                                        "modules.json",
+                                        "1_Pooling/config.json",
+                                        "sentence_bert_config.json",
                                         "model.safetensors",
                                         "model.safetensors.index.json"};
     int rc = MF_OK;

@@ -27,16 +27,17 @@ struct mf_embedder {
     struct mf_safetensors *file;
     size_t texts;
     const struct mf_embed_text *text;
-    size_t *order; /* [texts] by length */
+    size_t *order; /* of this rank's texts, by length */
     struct batch *batch;
     size_t batches, lists;
+    size_t rows, most; /* of the largest batch, and texts of the one that has most */
     struct mf_net *net;
     struct mf_encoder_list *list; /* [lists] one for each size of a batch */
     struct mf_walk *walk;
     struct mf_layout layout;
-    float *states; /* of the largest list */
+    float *states; /* [rows][width] */
     int32_t *host; /* [rows] */
-    float *pooled; /* [texts of a batch][width] with a pooler */
+    float *pooled; /* [most][width]; NULL: no pooler is wanted */
 };
 
 /* -- opening -- */
@@ -69,8 +70,25 @@ static int by_length(const void *a, const void *b)
     return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
+/* Appends a text to the last batch, or begins another one. */
+static void put_text(struct mf_embedder *e, size_t i, size_t text, size_t length)
+{
+    struct batch *b = e->batches ? &e->batch[e->batches - 1] : NULL;
+
+    e->order[i] = text;
+    if (!b || b->length != length || (b->count + 1) * length > ROWS) {
+        b = &e->batch[e->batches++];
+        *b = (struct batch){.first = i, .length = length};
+    }
+    ++b->count;
+    e->rows = mf_max(e->rows, b->count * length);
+    e->most = mf_max(e->most, b->count);
+}
+
+/* Ranks deal out the texts by length. So each has as many long ones. */
 static void find_batches(struct mf_embedder *e)
 {
+    const size_t ranks = mf_max(e->wish.ranks, 1);
     size_t *pair = MF_MUST(malloc((2 * e->texts + 1) * sizeof *pair), "lengths");
 
     for (size_t i = 0; i < e->texts; ++i) {
@@ -80,16 +98,7 @@ static void find_batches(struct mf_embedder *e)
     qsort(pair, e->texts, 2 * sizeof *pair, by_length);
     e->order = MF_MUST(malloc((e->texts + 1) * sizeof *e->order), "an order");
     e->batch = MF_MUST(calloc(e->texts + 1, sizeof *e->batch), "batches");
-    for (size_t i = 0; i < e->texts; ++i) {
-        struct batch *b = e->batches ? &e->batch[e->batches - 1] : NULL;
-        const size_t length = pair[2 * i];
-
-        e->order[i] = pair[2 * i + 1];
-        if (b && b->length == length && (b->count + 1) * length <= ROWS)
-            ++b->count;
-        else
-            e->batch[e->batches++] = (struct batch){.first = i, .count = 1, .length = length};
-    }
+    for (size_t i = e->wish.rank; i < e->texts; i += ranks) put_text(e, i / ranks, pair[2 * i + 1], pair[2 * i]);
     free(pair);
 }
 
@@ -110,7 +119,7 @@ static int build_lists(struct mf_embedder *e)
         mf_pass_fuse(e->net->list[k], MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
         MF_TRY(mf_pass_plan(e->net->list[k], e->queue));
     }
-    mf_pass_live(e->net);
+    if (e->net->lists) mf_pass_live(e->net);
     return MF_OK;
 }
 
@@ -154,17 +163,38 @@ void mf_embedder_close(struct mf_embedder *e)
     free(e->order);
     free(e->batch);
     free(e->list);
-    free(e->states);
-    free(e->host);
-    free(e->pooled);
+    mf_arena_give(e->queue->host, e->states);
+    mf_arena_give(e->queue->host, e->host);
+    mf_arena_give(e->queue->host, e->pooled);
     free(e);
 }
 
 const struct mf_language *mf_embedder_says(const struct mf_embedder *e) { return &e->model; }
 
-size_t mf_embedder_bytes(const struct mf_embedder *e)
+/* -- memory -- */
+
+static size_t pooled_bytes(const struct mf_embedder *e)
 {
-    return e->net->lasting[MF_PLACE_DEVICE] + e->net->room[MF_PLACE_DEVICE];
+    return e->wish.pool == MF_POOL_POOLER ? e->most * e->model.width * sizeof *e->pooled : 0;
+}
+
+static size_t states_bytes(const struct mf_embedder *e) { return e->rows * e->model.width * sizeof *e->states; }
+
+void mf_embedder_bytes(const struct mf_embedder *e, size_t *device, size_t *host)
+{
+    *device = e->net->lasting[MF_PLACE_DEVICE] + e->net->room[MF_PLACE_DEVICE];
+    *host = states_bytes(e) + e->rows * sizeof *e->host + pooled_bytes(e);
+}
+
+static int take_arrays(struct mf_embedder *e)
+{
+    struct mf_arena *arena = e->queue->host;
+
+    e->states = mf_arena_take(arena, states_bytes(e), "states of tokens");
+    if (e->states) e->host = mf_arena_take(arena, e->rows * sizeof *e->host, "numbers of tokens");
+    if (!e->host) return MF_MEMORY;
+    if (pooled_bytes(e)) e->pooled = mf_arena_take(arena, pooled_bytes(e), "vectors of a pooler");
+    return e->pooled || !pooled_bytes(e) ? MF_OK : MF_MEMORY;
 }
 
 /* -- walks -- */
@@ -273,15 +303,8 @@ static int load(struct mf_embedder *e)
 
 int mf_embedder_run(struct mf_embedder *e, double *vector)
 {
-    size_t rows = 1, count = 1;
-
-    for (size_t k = 0; k < e->batches; ++k) {
-        rows = mf_max(rows, e->batch[k].count * e->batch[k].length);
-        count = mf_max(count, e->batch[k].count);
-    }
-    e->states = MF_MUST(malloc(rows * e->model.width * sizeof *e->states), "states");
-    e->host = MF_MUST(malloc(rows * sizeof *e->host), "rows");
-    e->pooled = MF_MUST(malloc(count * e->model.width * sizeof *e->pooled), "vectors");
+    if (e->batches == 0) return MF_OK;
+    MF_TRY(take_arrays(e));
     MF_TRY(mf_walk_open(&e->walk, e->net, e->queue, MF_WALK_PLANNED, NULL));
     MF_TRY(load(e));
     for (size_t k = 0; k < e->batches; ++k) MF_TRY(run_batch(e, &e->batch[k], vector));

@@ -1,6 +1,7 @@
 /* Turns texts into vectors by a language model that reads them whole (BERT). Texts of similar length go through
  * together. The length to which a text is padded follows from its own. So a vector has the same bits whatever other
- * texts there are, and on any number of threads. Rule: all functions are local, and are called by one thread. */
+ * texts there are, and on any number of threads and ranks. Rule: all functions are local, and are called by one
+ * thread. */
 #ifndef MF_GEN_EMBEDDER_H
 #define MF_GEN_EMBEDDER_H
 
@@ -21,7 +22,8 @@ struct mf_embed_text {
 
 struct mf_embed_wish {
     enum mf_pool pool;
-    int normalise; /* vectors have length 1 */
+    int normalise;      /* vectors have length 1 */
+    size_t ranks, rank; /* that share the texts, and this one among them; 0, 0: it is alone */
     /** States of the tokens of a text, [tokens][width]; NULL: nobody wants them. */
     void (*seen)(void *context, size_t text, const float *states);
     void *context;
@@ -38,11 +40,11 @@ void mf_embedder_close(struct mf_embedder *embedder);
 
 const struct mf_language *mf_embedder_says(const struct mf_embedder *embedder);
 
-/** Bytes of device memory, exactly. */
-size_t mf_embedder_bytes(const struct mf_embedder *embedder);
+/** Bytes that mf_embedder_run() takes, exactly: of the device of its queue, and of the host. */
+void mf_embedder_bytes(const struct mf_embedder *embedder, size_t *device, size_t *host);
 
-/** Reads the weights, and writes the vectors to @p vector [texts][width]. Refuses with MF_INPUT, MF_NUMERIC,
- * MF_MEMORY. */
+/** Reads the weights, and writes the vectors of this rank's texts to @p vector [texts][width]. Other rows stay as they
+ * are. Refuses with MF_INPUT, MF_NUMERIC, MF_MEMORY. */
 int mf_embedder_run(struct mf_embedder *embedder, double *vector);
 
 #endif

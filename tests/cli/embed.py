@@ -66,7 +66,22 @@ with tempfile.TemporaryDirectory() as folder:
     check(not lasting and npy(path, "d", 8) == [x for vector in vectors for x in vector], "vectors in a file")
     plain = [[float(x) for x in line.split()] for line in run(folder, "--prompts", lines).splitlines()]
     check(all(abs(a - b) < 1e-8 for one, two in zip(plain, vectors) for a, b in zip(one, two)) and len(plain) == 5, "vectors as lines")
-    check("arrays take" in run(folder, "--prompt", "x", "--dry-run"), "a dry run")
+    check("arrays of rank 0 take" in run(folder, "--prompt", "x", "--dry-run"), "a dry run")
+
+    def together(ranks, *more):
+        words = [PROGRAM, "infer", "embed", folder, "--prompts", lines, *more]
+        done = subprocess.run([sys.argv[2], "-n", str(ranks), *words] if ranks > 1 else words, capture_output=True, text=True)
+        check(done.returncode == 0, f"{ranks} ranks, {more}: {done.stderr}")
+        return done.stdout
+
+    for ranks, pool in ((1, "pooler"), (2, "mean"), (3, "pooler")):
+        told = json.loads(together(ranks, "--json", "--pool", pool))
+        peak = told["peak_bytes"]
+        check(pool == "pooler" or [row["embedding"] for row in told["results"]] == vectors, f"vectors of {ranks} ranks")
+        dry = json.loads(together(ranks, "--json", "--pool", pool, "--dry-run"))["peak_bytes"]
+        check(peak["predicted"] == peak["arena"] == dry["arena"] and len(peak["arena"]) == ranks, f"{peak}, {dry}")
+    together(3, "--output", path)
+    check(npy(path, "d", 8) == [x for vector in vectors for x in vector], "vectors of three ranks in a file")
 
     def says(*words):
         told = answer(folder, "--prompt", "the pores", *words)

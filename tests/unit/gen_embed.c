@@ -92,6 +92,17 @@ static void seen(void *context, size_t text, const float *states)
     }
 }
 
+/* A run takes the bytes that were told. */
+static void check_run(const struct device *d, struct mf_embedder *embedder, double *vector)
+{
+    const size_t before = mf_arena_live(d->q->host);
+    size_t device, host;
+
+    mf_embedder_bytes(embedder, &device, &host);
+    CHECK_SAYS(mf_embedder_run(embedder, vector) == MF_OK, "%s", mf_err_text());
+    CHECK(mf_arena_live(d->q->host) - before == host + (d->arena == d->q->host ? device : 0));
+}
+
 /* Vectors of texts; heap. */
 static double *embed(const struct expected *e, size_t texts, const struct mf_embed_text *text,
                      const struct mf_embed_wish *wish, size_t threads)
@@ -101,8 +112,9 @@ static double *embed(const struct expected *e, size_t texts, const struct mf_emb
     struct mf_embedder *embedder = NULL;
 
     CHECK_SAYS(mf_embedder_open(e->folder, texts, text, wish, d.q, &embedder) == MF_OK, "%s", mf_err_text());
-    if (embedder) CHECK(mf_embedder_says(embedder)->width == e->width && mf_embedder_bytes(embedder) > 0);
-    CHECK_SAYS(embedder && mf_embedder_run(embedder, vector) == MF_OK, "%s", mf_err_text());
+    if (!embedder) abort();
+    CHECK(mf_embedder_says(embedder)->width == e->width);
+    check_run(&d, embedder, vector);
     mf_embedder_close(embedder);
     device_close(&d);
     return vector;
@@ -126,12 +138,31 @@ static void check_pool(const struct expected *e, const char *name, const struct 
     free(got);
 }
 
+/* A rank writes the vectors of its texts, and leaves the others. */
+static void share(const struct expected *e, size_t texts, const struct mf_embed_text *text,
+                  const struct mf_embed_wish *wish, const double *all)
+{
+    const size_t row = e->width * sizeof *all;
+    double *own = embed(e, texts, text, wish, 1), *zero = calloc(1, row);
+    size_t done = 0;
+
+    for (size_t k = 0; k < texts; ++k) {
+        if (memcmp(own + k * e->width, zero, row) == 0) continue;
+        CHECK_SAYS(memcmp(own + k * e->width, all + k * e->width, row) == 0, "text %zu of a rank has other bits", k);
+        ++done;
+    }
+    CHECK(done == texts / wish->ranks + (wish->rank < texts % wish->ranks));
+    free(own);
+    free(zero);
+}
+
 /* Other texts are parts of these. */
 static void same_bits(const struct expected *e)
 {
     const struct mf_embed_wish wish = {.pool = MF_POOL_MEAN};
     const size_t texts = getenv("MF_TEST_DEVICE") ? FEW : MANY; /* an emulated device is slow */
     struct mf_embed_text many[MANY];
+    struct mf_embed_wish shared = wish;
     double *all, *two, *alone;
 
     for (size_t k = 0; k < texts; ++k) {
@@ -141,13 +172,17 @@ static void same_bits(const struct expected *e)
     all = embed(e, texts, many, &wish, 1);
     two = embed(e, texts, many, &wish, 2);
     CHECK(memcmp(all, two, texts * e->width * sizeof *all) == 0);
+    free(two);
+    for (shared.ranks = 2; shared.rank < 2; ++shared.rank) share(e, texts, many, &shared, all);
+    shared.ranks = texts + 1;
+    shared.rank = texts; /* no text is left for it */
+    share(e, texts, many, &shared, all);
     for (size_t k = 0; k < texts; k += 13) {
         alone = embed(e, 1, &many[k], &wish, 1);
         CHECK_SAYS(memcmp(all + k * e->width, alone, e->width * sizeof *all) == 0, "text %zu has other bits", k);
         free(alone);
     }
     free(all);
-    free(two);
 }
 
 static void refused(const struct expected *e, struct mf_embed_text text, const char *why)

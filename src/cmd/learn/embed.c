@@ -9,6 +9,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/prompts.h"
 #include "src/cmd/peaks.h"
 #include "src/gen/embedder.h"
@@ -77,8 +78,8 @@ static int take(void *context, struct mf_prompt *prompt)
     return MF_OK;
 }
 
-/* Numbers of tokens need no tokenizer. */
-static int read_texts(struct job *job)
+/* How the folder's files want texts. Numbers of tokens need no tokenizer. */
+static int read_folder(struct job *job)
 {
     const struct embed *o = job->o;
     struct mf_language model;
@@ -90,7 +91,16 @@ static int read_texts(struct job *job)
     if (job->pooling.lowered)
         mf_warn("sentence-transformers makes texts lower case; here only the tokenizer may do so");
     job->longest = job->pooling.longest ? mf_min(job->pooling.longest, model.context) : model.context;
-    if (o->from.tokens.count == 0) MF_TRY(mf_tokenizer_open(job->folder, &job->tokenizer));
+    return o->from.tokens.count == 0 ? mf_tokenizer_open(job->folder, &job->tokenizer) : MF_OK;
+}
+
+/* All ranks get all texts. Collective. */
+static int read_texts(struct job *job)
+{
+    const struct embed *o = job->o;
+
+    MF_TRY(mf_infer_same(job->session, job->folder));
+    MF_TRY(mf_agree(job->session->comm, read_folder(job)));
     MF_TRY(mf_prompts_each(job->session->comm, &o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
     if (job->texts == 0) return mf_fail(MF_INPUT, "'%.300s' has no text", o->from.prompts);
     job->text = MF_MUST(calloc(job->texts, sizeof *job->text), "texts");
@@ -109,17 +119,41 @@ static struct mf_embed_wish wish_of(const struct job *job)
     const enum mf_pool pool = o->pool ? (enum mf_pool)mf_options_choice(MF_POOL_NAMES, o->pool) : job->pooling.pool;
 
     return (struct mf_embed_wish){.pool = pool,
-                                  .normalise = o->normalize || (job->pooling.normalises && !o->no_normalize)};
+                                  .normalise = o->normalize || (job->pooling.normalises && !o->no_normalize),
+                                  .ranks = (size_t)job->session->comm->size,
+                                  .rank = (size_t)job->session->comm->rank};
 }
 
+static size_t numbers(const struct job *job) { return job->texts * mf_embedder_says(job->embedder)->width; }
+
+/* Bytes that a run takes on this rank. Cores are device and host: then the host has 0. */
+static void find_bytes(const struct job *job, size_t *device, size_t *host)
+{
+    mf_embedder_bytes(job->embedder, device, host);
+    *host += numbers(job) * sizeof *job->vector;
+    if (mf_apart(job->session->queue)) return;
+    *device += *host;
+    *host = 0;
+}
+
+static int compute_own(struct job *job)
+{
+    job->vector = mf_arena_zeros(job->session->arena, numbers(job), sizeof *job->vector, "vectors");
+    return job->vector ? mf_embedder_run(job->embedder, job->vector) : MF_MEMORY;
+}
+
+/* All ranks get all vectors. The bits of a number are those of one rank, and 0 on others. Collective. */
 static int compute(struct job *job)
 {
-    const size_t width = mf_embedder_says(job->embedder)->width;
     const double began = mf_now();
+    struct mf_session *s = job->session;
+    size_t device, host;
 
-    job->vector = mf_arena_zeros(job->session->arena, job->texts * width, sizeof *job->vector, "vectors");
-    if (!job->vector) return MF_MEMORY;
-    MF_TRY(mf_embedder_run(job->embedder, job->vector));
+    find_bytes(job, &device, &host);
+    s->predicted = (double)(host ? host : device);
+    if (host) s->predicted_device = (double)device;
+    MF_TRY(mf_agree(s->comm, compute_own(job)));
+    mf_comm_sum_int(s->comm, numbers(job), (int64_t *)(void *)job->vector);
     job->seconds = mf_now() - began;
     return MF_OK;
 }
@@ -150,16 +184,19 @@ static int print_json(const struct job *job)
             width, "pool", pool_name(job));
     mf_json_bool(all, "normalized", wish_of(job).normalise);
     MF_JSON(all, "truncated", job->cut, "seconds", job->seconds, "results", results);
-    rc = mf_json_write(all, stdout);
+    rc = mf_peaks_put(job->session, all);
+    if (rc == MF_OK && job->session->comm->rank == 0) rc = mf_json_write(all, stdout);
     mf_json_free(all);
     return rc;
 }
 
+/* Rank 0 prints. Collective. */
 static int print(const struct job *job)
 {
     const size_t width = mf_embedder_says(job->embedder)->width;
 
     if (job->session->common->json) return print_json(job);
+    if (job->session->comm->rank > 0) return MF_OK;
     for (size_t k = 0; !job->session->common->output && k < job->texts; ++k)
         for (size_t i = 0; i < width; ++i) printf("%.9g%s", job->vector[k * width + i], i + 1 < width ? " " : "\n");
     return MF_OK;
@@ -176,11 +213,13 @@ static int write_vectors(const struct job *job)
 static int print_count(const struct job *job, const struct mf_peaks *peaks)
 {
     struct mf_json *json;
+    char device[60] = "";
     int rc;
 
     if (!job->session->common->json) {
-        printf("# %s, %zu text%s: arrays take %.0f bytes; nothing is computed\n", job->folder, job->texts,
-               MF_S(job->texts), peaks->arena[0]);
+        if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[0]);
+        printf("# %s, %zu text%s: arrays of rank 0 take %.0f bytes%s; nothing is computed\n", job->folder, job->texts,
+               MF_S(job->texts), peaks->arena[0], device);
         return MF_OK;
     }
     json = mf_json_object();
@@ -192,18 +231,26 @@ static int print_count(const struct job *job, const struct mf_peaks *peaks)
     return rc;
 }
 
-/* Counts the bytes of a run, and prints them. */
+static int book(const struct job *job)
+{
+    const struct mf_session *s = job->session;
+    size_t device, host;
+
+    find_bytes(job, &device, &host);
+    MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)device, "a language model and vectors"));
+    return host ? mf_arena_book_once(s->arena, (ptrdiff_t)host, "vectors and states") : MF_OK;
+}
+
+/* Counts the bytes of a run, and prints them. Collective. */
 static int count(const struct job *job)
 {
     const struct mf_session *s = job->session;
-    const size_t vectors = job->texts * mf_embedder_says(job->embedder)->width * sizeof(double);
     struct mf_peaks peaks;
-    int rc;
+    int rc = MF_OK;
 
-    MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)mf_embedder_bytes(job->embedder), "a language model"));
-    MF_TRY(mf_arena_book_once(s->arena, (ptrdiff_t)vectors, "vectors"));
+    MF_TRY(mf_agree(s->comm, book(job)));
     MF_TRY(mf_peaks_of(s, &peaks));
-    rc = print_count(job, &peaks);
+    if (s->comm->rank == 0) rc = print_count(job, &peaks);
     mf_peaks_free(&peaks);
     return rc;
 }
@@ -220,8 +267,6 @@ static int check(const struct mf_session *s, void *options)
     MF_TRY(mf_prompts_check(&o->from));
     if (o->normalize && o->no_normalize)
         return mf_fail(MF_USAGE, "--normalize and --no-normalize contradict each other; leave one of them");
-    if (s->comm->size > 1)
-        return mf_fail(MF_USAGE, "one rank embeds texts, and %d run; leave out the launcher", s->comm->size);
     return MF_OK;
 }
 
@@ -231,9 +276,10 @@ static int work(struct job *job)
     struct mf_embed_wish wish;
 
     if (output) MF_TRY(mf_session_may_write(job->session, output, ".npy"));
-    MF_TRY(read_texts(job));
+    MF_TRY(mf_agree(job->session->comm, read_texts(job)));
     wish = wish_of(job);
-    MF_TRY(mf_embedder_open(job->folder, job->texts, job->text, &wish, job->session->queue, &job->embedder));
+    MF_TRY(mf_agree(job->session->comm,
+                    mf_embedder_open(job->folder, job->texts, job->text, &wish, job->session->queue, &job->embedder)));
     if (job->session->common->dry_run) return count(job);
     MF_TRY(compute(job));
     MF_TRY(write_vectors(job));
@@ -270,8 +316,8 @@ const struct mf_cmd mf_cmd_infer_embed = {
     .text =
         "Reads config.json, the tokenizer and the weights (safetensors) of a model of type BERT, as transformers and "
         "sentence-transformers write them. Each text becomes a vector: a line of numbers, or a row of --output, "
-        "float64 [text][number]. Texts of similar length go through together. A vector has the same bits whatever "
-        "other texts there are.\n"
+        "float64 [text][number]. Texts of similar length go through together. Several ranks share the texts, and each "
+        "has the whole model. A vector has the same bits whatever other texts and ranks there are.\n"
         "\n"
         "The pool is that of 1_Pooling/config.json, and vectors have length 1 if modules.json has the module "
         "Normalize. A folder without these files gives the mean of the tokens with its own length. This is what "
@@ -279,7 +325,9 @@ const struct mf_cmd mf_cmd_infer_embed = {
         "as the model has positions.\n"
         "\n"
         "  mesoforge infer embed minilm --prompt 'the pore network' --json\n"
-        "  mesoforge infer embed minilm --prompts texts.jsonl --output vectors.npy\n",
+        "  mesoforge infer embed minilm --prompts texts.jsonl --output vectors.npy\n"
+        "  mpirun -n 4 mesoforge infer embed minilm --prompts texts.jsonl \\\n"
+        "      --output vectors.npy\n",
     .tables = tables,
     .size = sizeof(struct embed),
     .positional_max = 1,

@@ -24,6 +24,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/cpu/fast.h"
+#include "kernels/net/kept.h"
 #include "kernels/net/ops.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
@@ -130,7 +131,7 @@ static void set_wishes(const struct bench *b, const struct mf_call *call)
     for (size_t r = 0; r < b->in[0].d[0]; ++r) {
         ((float *)call->in[1].at)[4 * r] = 1;
         ((float *)call->in[1].at)[4 * r + 1] = 0.9F;
-        ((int32_t *)call->in[2].at)[4 * r] = 50;
+        ((int32_t *)call->in[2].at)[MF_PICK_NUMBERS * r] = 50;
     }
 }
 
@@ -213,7 +214,7 @@ static void text(struct bench *b, const size_t n[])
     }
     if (b->op == MF_OP_PICK) {
         b->in[1] = shape(2, n[1], 4, 0, 0);
-        b->in[2] = (struct mf_shape){MF_I32, 2, {n[1], 4}};
+        b->in[2] = (struct mf_shape){MF_I32, 2, {n[1], MF_PICK_NUMBERS}};
     }
     if (b->op == MF_OP_ROPE) {
         b->in[1] = (struct mf_shape){MF_I32, 1, {n[1]}};

@@ -4,6 +4,7 @@
 #define MF_KERNELS_FORM_WISH_H
 
 #include "kernels/form/soft.h"
+#include "kernels/net/kept.h"
 #include "src/base/philox.h"
 #include "src/base/streams.h"
 
@@ -16,13 +17,16 @@ struct mf_wish {
     uint32_t word;           /* a random one of the seed and the position */
 };
 
-/** @p real [4], @p number [4]: of the row. */
-MF_HD struct mf_wish mf_wish_of(const float *real, const int32_t *number)
+/** @p wishes [rows][MF_PICK_WISHES], @p numbers [rows][MF_PICK_NUMBERS]. */
+MF_HD struct mf_wish mf_wish_of(const float *wishes, const int32_t *numbers, size_t row)
 {
+    const float *real = wishes + MF_PICK_WISHES * row;
+    const int32_t *number = numbers + MF_PICK_NUMBERS * row;
+    const uint64_t seed = (uint64_t)(uint32_t)number[4] << 32 | (uint32_t)number[1];
     struct mf_wish wish;
     uint32_t four[4];
 
-    mf_philox_at((uint32_t)number[1], MF_STREAM_PICK, (uint32_t)number[2], four);
+    mf_philox_at(seed, MF_STREAM_PICK, (uint32_t)number[2], four);
     wish.temperature = real[0];
     wish.part = real[1];
     wish.penalty = real[2];

@@ -10,6 +10,9 @@
 
 enum { MF_KEPT_PAGE = 16, MF_KEPT_HEAD = 256 }; /* positions of a page; most numbers of a head */
 
+/** Wishes and numbers of a row of pick. */
+enum { MF_PICK_WISHES = 4, MF_PICK_NUMBERS = 5 };
+
 struct mf_kept {
     size_t rows, slots, requests, pages; /* pages of a request */
     size_t heads, groups, d;             /* heads of queries; heads of keys and values; numbers of a head */

@@ -17,14 +17,15 @@
  * management for large language model serving with PagedAttention", SOSP 2023. The softmax goes from page to page.)
  *
  * pick: a token of each row of logits. Logits are f32 [rows][vocabulary], tokens i32 [rows]. Wishes are f32 [rows][4]:
- * temperature, top-p, repetition penalty, one unused. Numbers are i32 [rows][4]: top-k, seed, position, request. Two
- * more inputs may tell the tokens before the position. They are what keep stored of them, i32 [slots][1], and the pages
- * of attention_kept. The penalty divides logits of these tokens that are above 0, and multiplies others. 1 or 0 leaves
- * them (Keskar et al., "CTRL", 2019, in the form of transformers). Then temperature 0 takes the first of the largest
- * logits. Else a random number chooses by the softmax of logits / temperature. Top-k leaves the largest logits, and
- * those that equal the last of them; 0 leaves all. Then top-p leaves the most likely tokens, each of which has less
- * than top-p before it; 1 leaves all. This is the order of transformers. Philox of seed and position makes the random
- * number. So a row has the same token in any call. Not a number is the least logit.
+ * temperature, top-p, repetition penalty, one unused. Numbers are i32 [rows][5]: top-k, the low half of the seed,
+ * position, request, the high half. Two more inputs may tell the tokens before the position. They are what keep stored
+ * of them, i32 [slots][1], and the pages of attention_kept. The penalty divides logits of these tokens that are above
+ * 0, and multiplies others. 1 or 0 leaves them (Keskar et al., "CTRL", 2019, in the form of transformers). Then
+ * temperature 0 takes the first of the largest logits. Else a random number chooses by the softmax of logits /
+ * temperature. Top-k leaves the largest logits, and those that equal the last of them; 0 leaves all. Then top-p leaves
+ * the most likely tokens, each of which has less than top-p before it; 1 leaves all. This is the order of transformers.
+ * Philox of seed and position makes the random number. So a row has the same token in any call. Not a number is the
+ * least logit.
  *
  * steady_linear: y = act(x w' + b), forward alone. The shapes are x [..][k], w [m][k], b [m] f32 or none, y [..][m].
  * The weights may have another type than x and y. Weights of i8 have scales [m] f32. A row has the same bits whatever
@@ -147,9 +148,10 @@ static int pick_shape(const struct mf_attr *attr, const struct mf_shape in[], st
     (void)attr;
     if (in[0].n != 2 || in[0].type != MF_F32 || in[0].d[1] < 1 || in[0].d[1] > MOST_TOKENS)
         return mf_fail(MF_USAGE, "its logits are not rows of 1 to %d numbers of type f32", MOST_TOKENS);
-    if (in[1].type != MF_F32 || mf_shape_count(&in[1]) != 4 * in[0].d[0])
-        return mf_fail(MF_USAGE, "it has %zu rows and %zu wishes, not 4 for each", in[0].d[0], mf_shape_count(&in[1]));
-    MF_TRY(check_numbers(&in[2], in[0].d[0], 4));
+    if (in[1].type != MF_F32 || mf_shape_count(&in[1]) != MF_PICK_WISHES * in[0].d[0])
+        return mf_fail(MF_USAGE, "it has %zu rows and %zu wishes, not %d for each", in[0].d[0], mf_shape_count(&in[1]),
+                       MF_PICK_WISHES);
+    MF_TRY(check_numbers(&in[2], in[0].d[0], MF_PICK_NUMBERS));
     if (in[3].n && (in[3].n != 2 || in[4].n != 2)) return mf_fail(MF_USAGE, "its tokens or their pages are no table");
     for (int j = 3; in[3].n && j < MF_INS; ++j) MF_TRY(check_numbers(&in[j], in[j].d[0], j == 3 ? 1 : in[j].d[1]));
     out[0] = (struct mf_shape){MF_I32, 1, {in[0].d[0]}};

@@ -35,7 +35,7 @@ struct mf_choice {
     double top_p;       /* the most probable tokens that have this share together; 0: all */
     long top_k;         /* so many of the most probable ones; 0: all */
     double repetition;  /* penalty of tokens that came before (MF_OP_PICK); 0, 1: none */
-    uint32_t seed;
+    uint64_t seed;
 };
 
 /** A request. Everything outlives it. */

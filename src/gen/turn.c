@@ -53,25 +53,28 @@ static void put_rows(struct mf_engine *e, const struct mf_decoder_list *l, const
 static void put_choices(struct mf_engine *e, const struct mf_decoder_list *l, const struct mf_row *row,
                         const int32_t *last)
 {
-    float *wish = MF_MUST(calloc(4 * l->answers, sizeof *wish), "choices");
-    int32_t *number = MF_MUST(calloc(4 * l->answers, sizeof *number), "choices");
+    float *wishes = MF_MUST(calloc(MF_PICK_WISHES * l->answers, sizeof *wishes), "choices");
+    int32_t *numbers = MF_MUST(calloc(MF_PICK_NUMBERS * l->answers, sizeof *numbers), "choices");
 
     for (size_t i = 0; i < l->answers; ++i) {
         const struct mf_row *r = last[i] >= 0 ? &row[last[i]] : NULL;
+        float *wish = wishes + MF_PICK_WISHES * i;
+        int32_t *number = numbers + MF_PICK_NUMBERS * i;
 
         if (!r) continue;
-        wish[4 * i] = (float)r->seat->of.choice.temperature;
-        wish[4 * i + 1] = r->seat->of.choice.top_p > 0 ? (float)r->seat->of.choice.top_p : 1;
-        wish[4 * i + 2] = (float)r->seat->of.choice.repetition;
-        number[4 * i] = (int32_t)r->seat->of.choice.top_k;
-        number[4 * i + 1] = (int32_t)r->seat->of.choice.seed;
-        number[4 * i + 2] = (int32_t)r->position + 1;
-        number[4 * i + 3] = seat_of(e, r);
+        wish[0] = (float)r->seat->of.choice.temperature;
+        wish[1] = r->seat->of.choice.top_p > 0 ? (float)r->seat->of.choice.top_p : 1;
+        wish[2] = (float)r->seat->of.choice.repetition;
+        number[0] = (int32_t)r->seat->of.choice.top_k;
+        number[1] = (int32_t)(uint32_t)r->seat->of.choice.seed;
+        number[2] = (int32_t)r->position + 1;
+        number[3] = seat_of(e, r);
+        number[4] = (int32_t)(r->seat->of.choice.seed >> 32);
     }
-    put(e, l, l->wishes, wish, 4 * l->answers);
-    put(e, l, l->numbers, number, 4 * l->answers);
-    free(wish);
-    free(number);
+    put(e, l, l->wishes, wishes, MF_PICK_WISHES * l->answers);
+    put(e, l, l->numbers, numbers, MF_PICK_NUMBERS * l->answers);
+    free(wishes);
+    free(numbers);
 }
 
 /* -- answers -- */

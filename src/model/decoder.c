@@ -371,8 +371,9 @@ static void inputs(struct decoder *d)
     to->who = mf_build_input(&d->b, "in.who", whole_rows(to->rows, 2));
     to->pages = mf_build_input(&d->b, "in.pages", whole_rows(room->requests, room->pages_each));
     to->last = mf_build_input(&d->b, "in.last", whole(to->answers));
-    to->wishes = mf_build_input(&d->b, "in.wishes", (struct mf_shape){.type = MF_F32, .n = 2, .d = {to->answers, 4}});
-    to->numbers = mf_build_input(&d->b, "in.numbers", whole_rows(to->answers, 4));
+    to->wishes = mf_build_input(&d->b, "in.wishes",
+                                (struct mf_shape){.type = MF_F32, .n = 2, .d = {to->answers, MF_PICK_WISHES}});
+    to->numbers = mf_build_input(&d->b, "in.numbers", whole_rows(to->answers, MF_PICK_NUMBERS));
     to->frequencies = -1;
     if (d->m->rope.kind != MF_ROPE_NONE)
         to->frequencies = mf_build_input(&d->b, "in.frequencies",

@@ -35,8 +35,8 @@ struct mf_decoder_list {
     int frequencies;    /* [head_width / 2] f32: angle of a position; -1: positions have a table */
     int pages;          /* [requests][pages_each] i32; negative: none */
     int last;           /* [answers] i32: rows of which the next token is wanted; negative: none */
-    int wishes;         /* [answers][4] f32: as MF_OP_PICK has them */
-    int numbers;        /* [answers][4] i32 */
+    int wishes;         /* [answers][MF_PICK_WISHES] f32 */
+    int numbers;        /* [answers][MF_PICK_NUMBERS] i32 */
     int logits;         /* [answers][vocabulary] f32, kept */
     int picked;         /* [answers] i32, kept: tokens */
 };

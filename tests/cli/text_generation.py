@@ -43,6 +43,8 @@ with tempfile.TemporaryDirectory() as folder:
     with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
         json.dump(tokenizer, file)
 
+    drawn = [answer(folder, "--prompt", "the", "--temperature", "9", "--seed", str(seed)) for seed in (1, (1 << 32) + 1, (1 << 63) - 1)]
+    check(len({str(one["tokens"]) for one in drawn}) == 3, f"seeds that differ in high bits: {drawn}")
     for seed in "12":
         drawn = ("--prompt", "the", "--temperature", "9", "--seed", seed, "--ignore-eos", "--max-new-tokens", "12")
         whole = answer(folder, *drawn)

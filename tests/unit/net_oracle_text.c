@@ -169,7 +169,7 @@ static void chances(const double *x, size_t n, const double *wish, double most, 
 /* Tokens of a row that stand in the pages of its request, before its position. */
 static void penalise(const struct mf_shape shape[], double *const in[], size_t r, double *x)
 {
-    const double *number = in[2] + 4 * r, penalty = in[1][4 * r + 2];
+    const double *number = in[2] + 5 * r, penalty = in[1][4 * r + 2];
     const size_t n = shape[0].d[1];
 
     for (size_t token = 0; token < n; ++token) {
@@ -190,7 +190,7 @@ static void pick(const struct mf_attr *attr, const struct mf_shape shape[], doub
 
     (void)attr;
     for (size_t r = 0; r < shape[0].d[0]; ++r) {
-        const double *wish = in[1] + 4 * r, *number = in[2] + 4 * r;
+        const double *wish = in[1] + 4 * r, *number = in[2] + 5 * r;
         double x[256], p[256], total = 0, at;
         uint32_t four[4];
         size_t i = 0;
@@ -201,7 +201,8 @@ static void pick(const struct mf_attr *attr, const struct mf_shape shape[], doub
         if (wish[0] == 0) continue;
         chances(x, n, wish, number[0], p);
         for (size_t j = 0; j < n; ++j) total += p[j];
-        mf_random4((uint64_t)number[1], MF_STREAM_PICK, (uint64_t)number[2], four);
+        mf_random4((uint64_t)(uint32_t)(int32_t)number[1] | (uint64_t)number[4] << 32, MF_STREAM_PICK,
+                   (uint64_t)number[2], four);
         at = four[0] / 4294967296.0 * total;
         for (; i + 1 < n && at >= p[i]; ++i) at -= p[i];
         out[r] = (double)i;
@@ -216,9 +217,10 @@ static void some_wishes(const struct mf_attr *attr, const struct mf_shape shape[
     for (size_t r = 0; r < shape[0].d[0]; ++r) {
         in[1][4 * r] = r == 3 ? INFINITY : (double)(r % 4) / 2;
         in[1][4 * r + 1] = (double)(float)(r % 3 == 0 ? 1 : r % 3 == 1 ? 0.8 : 0.1);
-        in[2][4 * r] = (double)(r % 5 * r % 7);
-        in[2][4 * r + 1] = (double)(r / 2);
-        in[2][4 * r + 2] = (double)(1000 * r);
+        in[2][5 * r] = (double)(r % 5 * r % 7);
+        in[2][5 * r + 1] = (double)(r / 2) - (r > 8 ? 7 : 0); /* a low half above 2^31 is negative */
+        in[2][5 * r + 2] = (double)(1000 * r);
+        in[2][5 * r + 4] = (double)(r % 4 == 3 ? r * r : 0);
         if (r == 3) in[0][r * shape[0].d[1] + 1] = -INFINITY;
     }
 }
@@ -231,8 +233,8 @@ static void some_pasts(const struct mf_attr *attr, const struct mf_shape shape[]
     some_wishes(attr, shape, in);
     for (size_t r = 0; r < shape[0].d[0]; ++r) {
         in[1][4 * r + 2] = (double)(r % 3 == 0 ? 1 : r % 3 == 1 ? 2 : 0.5F);
-        in[2][4 * r + 2] = (double)(5 * r % 40);
-        in[2][4 * r + 3] = (double)(r % shape[4].d[0]);
+        in[2][5 * r + 2] = (double)(5 * r % 40);
+        in[2][5 * r + 3] = (double)(r % shape[4].d[0]);
     }
     for (size_t i = 0; i < mf_shape_count(&shape[3]); ++i)
         in[3][i] = i % 11 == 3 ? -1 : i % 11 == 5 ? (double)shape[0].d[1] : (double)(7 * i * i % shape[0].d[1]);
@@ -302,13 +304,13 @@ const struct net_case net_text[] = {
      0,
      .in = {F(2, 12, 80), F(2, 48, 80), F(2, 48, 80), {MF_I32, 2, {3, 4}}, {MF_I32, 2, {12, 2}}},
      .fill = some_requests},
-    {MF_OP_PICK, pick, {0}, 0, .in = {F(2, 18, 37), F(2, 18, 4), {MF_I32, 2, {18, 4}}}, .fill = some_wishes},
-    {MF_OP_PICK, pick, {0}, 0, .in = {F(2, 3, 256), F(2, 3, 4), {MF_I32, 2, {3, 4}}}, .fill = some_wishes},
+    {MF_OP_PICK, pick, {0}, 0, .in = {F(2, 18, 37), F(2, 18, 4), {MF_I32, 2, {18, 5}}}, .fill = some_wishes},
+    {MF_OP_PICK, pick, {0}, 0, .in = {F(2, 3, 256), F(2, 3, 4), {MF_I32, 2, {3, 5}}}, .fill = some_wishes},
     {MF_OP_PICK,
      pick,
      {0},
      0,
-     .in = {F(2, 24, 37), F(2, 24, 4), {MF_I32, 2, {24, 4}}, {MF_I32, 2, {112, 1}}, {MF_I32, 2, {3, 3}}},
+     .in = {F(2, 24, 37), F(2, 24, 4), {MF_I32, 2, {24, 5}}, {MF_I32, 2, {112, 1}}, {MF_I32, 2, {3, 3}}},
      .fill = some_pasts},
     {MF_OP_STEADY_LINEAR, steady_linear, {.act = MF_ACT_SILU}, 0, .in = {F(2, 7, 21), F(2, 5, 21), F(1, 5)}},
     {MF_OP_STEADY_LINEAR, steady_linear, {0}, 0, .in = {F(3, 2, 3, 16), F(2, 1, 16)}},
@@ -346,10 +348,10 @@ const struct net_case net_text_bad[] = {
     {MF_OP_ROPE, NULL, {.heads = 2}, 0, .in = {F(2, 5, 16), {MF_I32, 1, {4}}, F(1, 4)}},
     {MF_OP_GATED, NULL, {0}, 0, .in = {F(2, 5, 7)}},
     {MF_OP_STEADY_LINEAR, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 8)}},
-    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 3), {MF_I32, 2, {5, 4}}}},
-    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 4), {MF_I32, 2, {5, 3}}}},
-    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 4), {MF_I32, 2, {5, 4}}, F(2, 16, 1), {MF_I32, 2, {1, 1}}}},
-    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 4), {MF_I32, 2, {5, 4}}, {MF_I32, 2, {16, 1}}}},
+    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 3), {MF_I32, 2, {5, 5}}}},
+    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 4), {MF_I32, 2, {5, 4}}}},
+    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 4), {MF_I32, 2, {5, 5}}, F(2, 16, 1), {MF_I32, 2, {1, 1}}}},
+    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 5, 7), F(2, 5, 4), {MF_I32, 2, {5, 5}}, {MF_I32, 2, {16, 1}}}},
     {MF_OP_ATTENTION_KEPT,
      NULL,
      {.heads = 4, .kv_heads = 3},

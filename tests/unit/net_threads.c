@@ -197,7 +197,7 @@ static const struct net_case rows[] = {
     {MF_OP_QUANTISE, NULL, {0}, 0, .in = {F(3, 61, 71, 2)}},
     {MF_OP_ROPE, NULL, {.heads = 3}, 1, .in = {F(2, 601, 72), {MF_I32, 1, {601}}, F(1, 12)}},
     {MF_OP_GATED, NULL, {0}, 1, .in = {F(2, 601, 72)}},
-    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 40, 1007), F(2, 40, 4), {MF_I32, 2, {40, 4}}}},
+    {MF_OP_PICK, NULL, {0}, 0, .in = {F(2, 40, 1007), F(2, 40, 4), {MF_I32, 2, {40, 5}}}},
     {MF_OP_GATHER, NULL, {0}, 1, .in = {F(2, 4, 1071), {MF_I32, 1, {40}}}},
     {MF_OP_DROPOUT, NULL, {.probability = 0.25, .stream = 3}, 1, .in = {F(2, 601, 71)}},
 };

@@ -100,8 +100,7 @@ static const float *penalised(const struct mf_past *past, const struct mf_wish *
 
 static void one_row(const struct mf_call *call, size_t r, const struct tokens *t)
 {
-    const struct mf_wish wish =
-        mf_wish_of((const float *)call->in[1].at + 4 * r, (const int32_t *)call->in[2].at + 4 * r);
+    const struct mf_wish wish = mf_wish_of(call->in[1].at, call->in[2].at, r);
     const struct mf_past past = mf_past_of(call);
     const float *x = (const float *)call->in[0].at + r * t->n;
     float top;

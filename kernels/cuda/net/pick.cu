@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(MF_CUDA_THREADS)
                 int32_t *token)
 {
     MF_SHARED(uint64_t, shared);
-    tokens t = {logits + blockIdx.x * n, n, -INFINITY, mf_wish_of(wishes + 4 * blockIdx.x, numbers + 4 * blockIdx.x)};
+    tokens t = {logits + blockIdx.x * n, n, -INFINITY, mf_wish_of(wishes, numbers, blockIdx.x)};
     uint64_t own = n;
 
     if (past.token && mf_wish_repels(&t.wish)) penalise(past, &t, other + blockIdx.x * n);

@@ -1,4 +1,5 @@
 /* infer text-generation: a language model continues texts. */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,7 +202,7 @@ static struct mf_request request_of(struct job *job, struct answer *a)
     return (struct mf_request){.token = a->prompt.tokens.at,
                                .tokens = a->prompt.tokens.count,
                                .most = a->most,
-                               .choice = {o->temperature, o->top_p, o->top_k, o->repetition, (uint32_t)o->common.seed},
+                               .choice = {o->temperature, o->top_p, o->top_k, o->repetition, (uint64_t)o->common.seed},
                                .likely = o->common.json,
                                .told = told,
                                .seen = job->logits ? seen : NULL,
@@ -321,8 +322,7 @@ static int check(const struct mf_session *s, void *options)
     if (!(o->repetition > 0) || !isfinite(o->repetition))
         return mf_fail(MF_USAGE, "--repetition-penalty %g: it must be above 0", o->repetition);
     if (o->top_k < 0 || o->top_k > INT32_MAX) return mf_fail(MF_USAGE, "--top-k %ld: it must be 0 or more", o->top_k);
-    if (o->common.seed < 0 || o->common.seed > UINT32_MAX)
-        return mf_fail(MF_USAGE, "--seed %ld: it must be 0 to %lu", o->common.seed, (unsigned long)UINT32_MAX);
+    if (o->common.seed < 0) return mf_fail(MF_USAGE, "--seed %ld: it must be 0 to %ld", o->common.seed, LONG_MAX);
     if (o->logits && o->from.prompts)
         return mf_fail(MF_USAGE, "--logits are of one prompt; try: --prompt or --tokens instead of --prompts");
     if (o->requests < 1 || o->requests > MF_GEN_REQUESTS)

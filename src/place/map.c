@@ -10,6 +10,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/opt.h"
+#include "src/base/pattern.h"
 #include "src/base/text.h"
 #include "src/place/devices.h"
 #include "src/place/names.h"
@@ -206,7 +207,7 @@ static size_t best_entry(const struct placing *p, const struct mf_names *names)
 
     for (size_t k = 0; k < p->map->count; ++k)
         for (size_t i = 0; i < names->count; ++i) {
-            const int how = mf_name_meets(p->map->entry[k].pattern, names->name[i]);
+            const int how = mf_pattern_meets(p->map->entry[k].pattern, names->name[i]);
 
             if (how < 0) continue;
             p->map->entry[k].met = 1;

@@ -1,16 +1,12 @@
 /* See names.h. */
 #include "src/place/names.h"
 
-#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/model/language_files.h"
 #include "src/place/strategy.h"
-
-/* -- names -- */
 
 __attribute__((format(printf, 2, 3))) static void add(struct mf_names *names, const char *format, ...)
 {
@@ -65,50 +61,4 @@ void mf_names_find(const struct mf_parts *parts, size_t part, size_t array, cons
     if (array == parts->arrays) return;
     add(names, "%s", parts->array[array].name);
     if (model) add_modules(parts->array[array].name, part > 0 && !mf_part_is_block(parts, part), model, names);
-}
-
-/* -- patterns -- */
-
-/* A word between dots: "0-11" meets numbers, others as file names do. */
-static int word_meets(const char *word, const char *name)
-{
-    char *end, *last;
-    const long first = strtol(word, &end, 10);
-    long most, number;
-
-    if (end == word || *end != '-') return fnmatch(word, name, 0) == 0;
-    most = strtol(end + 1, &last, 10);
-    if (last == end + 1 || *last) return fnmatch(word, name, 0) == 0;
-    number = strtol(name, &end, 10);
-    return end != name && !*end && first <= number && number <= most;
-}
-
-/* Word by word; the name may go on. */
-static int words_meet(const char *pattern, const char *name)
-{
-    char left[MF_NAME], right[MF_NAME], *p = left, *n = right, *word;
-    int how = 1;
-
-    snprintf(left, sizeof left, "%s", pattern);
-    snprintf(right, sizeof right, "%s", name);
-    while (how > 0 && (word = strsep(&p, "."))) {
-        const char *other = strsep(&n, ".");
-
-        how = other && word_meets(word, other);
-    }
-    return how;
-}
-
-int mf_name_meets(const char *pattern, const char *name)
-{
-    const size_t length = strlen(pattern);
-    int letters = 0, how;
-
-    if (length == 0 || strcmp(pattern, "*") == 0) return 0;
-    if (strncmp(pattern, name, length) == 0 && (!name[length] || name[length] == '.')) return 4 * (int)length + 2;
-    if (!strpbrk(pattern, "*?[-")) return -1;
-    for (const char *c = pattern; *c; ++c) letters += !strchr("*?[]", *c);
-    how = words_meet(pattern, name);
-    if (how == 0 && fnmatch(pattern, name, 0) != 0) return -1;
-    return 4 * letters + how;
 }

@@ -21,7 +21,4 @@ void mf_names_find(const struct mf_parts *parts, size_t part, size_t array, cons
 /** Ends a name behind its first number: "blocks.3.attn" becomes "blocks.3". */
 void mf_name_cut(char *name);
 
-/** How well a pattern meets a name; -1: it does not. */
-int mf_name_meets(const char *pattern, const char *name);
-
 #endif

@@ -110,7 +110,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s FOLDER f32|bf16|f16|int8 REQUESTS CONTEXT [THREADS]\n", argv[0]);
         return 2;
     }
-    MF_ASSERT(mf_decoder_read(argv[1], &model, &weights) == MF_OK && mf_language_weigh(&model, argv[2]) == MF_OK);
+    MF_ASSERT(mf_decoder_read(argv[1], &model, &weights) == MF_OK && mf_language_weigh(&model, argv[2], NULL) == MF_OK);
     wish.requests = (size_t)atol(argv[3]);
     wish.context = (size_t)atol(argv[4]);
     wish.random = !weights;

@@ -16,5 +16,5 @@ set_tests_properties(gen_embed_golden PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 
 add_test(NAME embed COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/embed.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC} ${CMAKE_CURRENT_SOURCE_DIR}/fixtures)
 set_tests_properties(embed PROPERTIES TIMEOUT 60 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 mf_test(NAME gen_pooling SOURCE unit/gen_pooling.c ROOM mf_gen ARGS 400)
-add_test(NAME gen_types_golden COMMAND gen_types ${PROJECT_SOURCE_DIR}/../shared/golden/models opt opt-post-norm llama-tied-with-head mistral)
+add_test(NAME gen_types_golden COMMAND gen_types ${PROJECT_SOURCE_DIR}/../shared/golden/models opt opt-post-norm llama-tied-with-head mistral mixtral)
 set_tests_properties(gen_types_golden PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS golden ENVIRONMENT "${MF_TEST_ENV}")

@@ -1,5 +1,5 @@
-/* Patterns of names whose words are divided by dots. A pattern meets a name that begins with it and a dot. Its words may
- * be ranges of numbers (0-11), or have the signs of file names: *, ?, [..]. All functions are local. */
+/* Patterns of names whose words are divided by dots. A pattern meets a name that begins with it and a dot. Its words
+ * may be ranges of numbers (0-11), or have the signs of file names: *, ?, [..]. All functions are local. */
 #ifndef MF_BASE_PATTERN_H
 #define MF_BASE_PATTERN_H
 

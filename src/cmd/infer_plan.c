@@ -94,6 +94,7 @@ int mf_infer_plan(struct mf_session *s, const struct mf_gen_work *work, const ch
                                     .pages = work->pages,
                                     .logits = work->logits,
                                     .weights = work->model->weights,
+                                    .kept = work->model->kept,
                                     .comm = s->comm,
                                     .map = work->map};
     MF_TRY(mf_agree(s->comm, find_ways(s, work, &wish->tensor, &wish->stages)));

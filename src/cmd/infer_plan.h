@@ -12,11 +12,13 @@
     MF_CHOICE(type, "plan", plan, "auto", "auto|off", \
               "auto: the run is planned, and refused before memory is taken where it does not fit; off: it begins")
 
-/** The row of --dtype: mf_language_weigh() takes it. */
-#define MF_DTYPE_ROW(type)                                      \
-    MF_CHOICE(                                                  \
-        type, "dtype", dtype, "auto", "auto|f32|bf16|f16|int8", \
-        "weights of products and tables of tokens in memory; auto: as in the file where it has 16 bits, else f32")
+/** The rows of --dtype and --keep: mf_language_weigh() takes them. */
+#define MF_DTYPE_ROWS(type)                                                                                         \
+    MF_CHOICE(                                                                                                      \
+        type, "dtype", dtype, "auto", "auto|f32|bf16|f16|int8",                                                     \
+        "weights of products and tables of tokens in memory; auto: as in the file where it has 16 bits, else f32"), \
+        MF_OPT(type, "keep", keep, MF_TEXTS, NULL,                                                                  \
+               "with --dtype int8: leave these weights in 16 bits: head, layers.0-3, layers.*.inner")
 
 /** Plans a run on this rank's device. Sets @p wish, and what session->predicted has. Without a plan ("off") they follow
  * from @p work: its context, or that of the model. A line says the plan. Call mf_run_plan_free(), also after a refusal.

@@ -49,7 +49,7 @@ static int read_decoder(const struct mf_map_opts *o, struct mf_mapped *m, struct
     int rc, weights;
 
     MF_TRY(mf_decoder_read(m->name, &m->language, &weights));
-    MF_TRY(mf_language_weigh(&m->language, o->dtype));
+    MF_TRY(mf_language_weigh(&m->language, o->dtype, &o->keep));
     MF_TRY(mf_gen_check_context(&m->language, m->name, m->context));
     if (m->context > MF_GEN_POSITIONS / m->requests)
         return mf_fail(MF_USAGE,
@@ -147,6 +147,12 @@ static int read_model(const struct mf_session *s, const struct mf_map_opts *o, s
     return rc;
 }
 
+static int check_kept(const struct mf_map_opts *o, const struct mf_mapped *m)
+{
+    if (o->keep.count == 0 || (m->is_language && m->language.family != MF_BERT)) return MF_OK;
+    return mf_fail(MF_USAGE, "--keep is for models that continue texts; leave it out");
+}
+
 int mf_mapped_open(const struct mf_session *s, struct mf_map_opts *o, const char *name, struct mf_mapped *m)
 {
     const char *device = s->common->device;
@@ -160,11 +166,14 @@ int mf_mapped_open(const struct mf_session *s, struct mf_map_opts *o, const char
     mf_place_devices_find(&m->hardware, &m->all);
     limit(s->common, &m->all);
     MF_TRY(mf_place_devices_choose(&m->hardware, &m->all, &wish, &m->devices));
-    if (!o->estimate) return read_model(s, o, m);
-    m->is_guess = 1;
-    mf_guess_find(name, (size_t)o->layers, &m->guess);
-    mf_guess_parts(&m->guess, &m->parts);
-    return MF_OK;
+    m->is_guess = o->estimate != NULL;
+    if (m->is_guess) {
+        mf_guess_find(name, (size_t)o->layers, &m->guess);
+        mf_guess_parts(&m->guess, &m->parts);
+    } else {
+        MF_TRY(read_model(s, o, m));
+    }
+    return check_kept(o, m);
 }
 
 void mf_mapped_take_ranks(struct mf_mapped *m, size_t ranks)

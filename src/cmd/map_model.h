@@ -13,7 +13,7 @@ struct mf_map_opts {
     struct mf_common common;
     struct mf_plan_wish wish; /* hardware */
     const char *strategy, *map, *algo, *estimate, *policy, *prefer, *dtype;
-    struct mf_texts devices;
+    struct mf_texts devices, keep;
     int check, recommend, tp_config, tune, lenient;
     long context, requests, layers;
 };

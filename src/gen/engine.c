@@ -8,6 +8,7 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/gen/turn.h"
+#include "src/model/kept_type.h"
 #include "src/model/language_files.h"
 
 /* -- opening -- */
@@ -114,8 +115,10 @@ static int open_all(struct mf_engine *e, const char *folder, const struct mf_eng
     MF_TRY(agree(wish, open_file(e, folder, wish->random, file)));
     if (*file && wish->comm) MF_TRY(mf_safetensors_same(wish->comm, *file));
     e->model.weights = wish->weights;
+    e->model.kept = wish->kept;
     size = (struct mf_gen_size){wish->requests, e->context, wish->logits, wish->pages};
     MF_TRY(agree(wish, make(e, &size, &grid)));
+    mf_kept_type_say(&e->model, e->lists.net);
     MF_TRY(mf_gen_ranks_open(&e->ranks, &grid, &e->cut.ways, &e->lists, e->queue, &memory));
     MF_TRY(agree(wish, mf_walk_open(&e->walk, e->lists.net, e->queue, MF_WALK_PLANNED, &memory)));
     if (e->ranks.stages.arrays) mf_walk_exchange(e->walk, mf_arrays_exchanges(e->ranks.stages.arrays));

@@ -23,6 +23,7 @@ struct mf_engine_wish {
     size_t pages;               /* of MF_KEPT_PAGE positions, of all requests; 0: each may have its context */
     int logits;                 /* requests may want those of their prompts (seen) */
     enum mf_type weights;       /* in memory (language.h) */
+    struct mf_kept_type kept;   /* those that have another type */
     int random;                 /* weights are random numbers: config.json is enough, and nothing else is read */
     const struct mf_comm *comm; /* ranks that run the model together; NULL: this one alone */
     size_t tensor, stages;      /* ranks that share every layer, and stages of a pipeline; 0: 1 */

@@ -5,6 +5,7 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/model/kept_type.h"
 #include "src/net/pass.h"
 #include "src/place/device_map.h"
 
@@ -107,6 +108,7 @@ int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size 
     l->room.pages = size->pages ? size->pages : l->room.requests * l->room.pages_each;
     MF_ASSERT(l->room.pages >= l->room.pages_each);
     MF_TRY(build(&m));
+    MF_TRY(mf_kept_type_check(model, l->net));
     for (size_t k = 0; k < l->net->lists; ++k) mf_pass_fuse(l->net->list[k], MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
     cut_all(&m);
     for (size_t k = 0; k < l->net->lists; ++k) MF_TRY(mf_pass_plan(l->net->list[k], queue));

@@ -3,10 +3,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "src/base/bounds.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 static struct mf_shape whole(size_t n) { return (struct mf_shape){.type = MF_I32, .n = 1, .d = {n}}; }
 
@@ -83,9 +85,20 @@ static int times(struct decoder *d, const char *node, const char *name, int x, s
 
 static const struct mf_shard whole_weight = {0};
 
+/* The type of a table or of a product in memory. */
+static enum mf_type type_of(const struct decoder *d, const char *name)
+{
+    char *full = mf_build_name(&d->b, name), *weight = mf_format("%s.weight", full);
+    const enum mf_type type = mf_language_type(d->m, weight);
+
+    free(full);
+    free(weight);
+    return type;
+}
+
 static int product(struct decoder *d, const char *name, int x, size_t columns, int bias)
 {
-    return times(d, name, name, x, columns, bias, &whole_weight, d->m->weights);
+    return times(d, name, name, x, columns, bias, &whole_weight, type_of(d, name));
 }
 
 /* The same, with this rank's part of @p columns. */
@@ -94,7 +107,7 @@ static int first_product(struct decoder *d, const char *name, int x, size_t colu
     const size_t n = columns / d->split.ranks;
     const struct mf_shard shard = {.first = n * d->split.rank, .count = n, .of = columns};
 
-    return times(d, name, name, x, n, bias, &shard, d->m->weights);
+    return times(d, name, name, x, n, bias, &shard, type_of(d, name));
 }
 
 /* Appends the sum over the ranks that share the layers. */
@@ -115,7 +128,7 @@ static int second_product(struct decoder *d, const char *name, int x, size_t col
     int y;
 
     if (d->split.ranks == 1) return product(d, name, x, columns, bias);
-    y = summed(d, times(d, "part", name, x, columns, 0, &shard, d->m->weights));
+    y = summed(d, times(d, "part", name, x, columns, 0, &shard, type_of(d, name)));
     if (!bias) return y;
     return mf_build_two(&d->b, MF_OP_ADD, name, y, weight(d, name, "bias", (struct mf_shape){MF_F32, 1, {columns}}));
 }
@@ -227,15 +240,18 @@ static int stacked(struct decoder *d, const char *name, const char *end, struct 
  * the weights along @p axis. */
 static int expert_product(struct decoder *d, const char *name, int x, int offsets, size_t rows, int axis)
 {
-    const struct mf_shape in = mf_build_shape(&d->b, x), one = {d->m->weights, 2, {rows, mf_shape_last(&in)}};
     const struct mf_attr attr = {.row_groups = (int)d->m->experts, .steady = 1};
+    const struct mf_shape in = mf_build_shape(&d->b, x);
+    struct mf_shape one = {MF_F32, 2, {rows, mf_shape_last(&in)}};
     const size_t n = one.d[axis], ranks = d->split.ranks;
     const struct mf_shard cut = {axis, n * d->split.rank, n, n * ranks, d->split.group};
+    int from[] = {x, -1, -1, offsets, -1};
     char text[60];
-    int from[] = {x, stacked(d, name, "weight", one, ranks > 1 ? &cut : &whole_weight), -1, offsets, -1};
 
-    if (one.type == MF_I8) from[4] = stacked(d, name, "scale", (struct mf_shape){MF_F32, 1, {rows}}, NULL);
     snprintf(text, sizeof text, "experts.%s", name);
+    one.type = type_of(d, text);
+    from[1] = stacked(d, name, "weight", one, ranks > 1 ? &cut : &whole_weight);
+    if (one.type == MF_I8) from[4] = stacked(d, name, "scale", (struct mf_shape){MF_F32, 1, {rows}}, NULL);
     return mf_build_node(&d->b, MF_OP_GROUPED_LINEAR, attr, text, 5, from);
 }
 
@@ -301,7 +317,7 @@ static int table(struct decoder *d, const char *name, int *scale)
     const size_t n = d->m->vocabulary, rows = table_rows(d), first = mf_min(rows * d->split.rank, n);
     const struct mf_shard shard = {.first = first, .count = mf_min(rows, n - first), .of = n};
 
-    return matrix(d, name, rows, d->m->embedding, d->m->weights, &shard, scale);
+    return matrix(d, name, rows, d->m->embedding, type_of(d, name), &shard, scale);
 }
 
 static int embedded(struct decoder *d)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/pattern.h"
 
 /* A product of so many inputs and outputs. */
 static uint64_t product(uint64_t inputs, uint64_t outputs, int bias) { return inputs * outputs + (bias ? outputs : 0); }
@@ -48,16 +49,32 @@ uint64_t mf_language_parameters(const struct mf_language *m)
     return n;
 }
 
-int mf_language_weigh(struct mf_language *m, const char *word)
+static int find_type(const char *word, enum mf_type *type)
 {
     static const enum mf_type types[] = {MF_F32, MF_BF16, MF_F16, MF_I8};
 
-    m->weights = m->type == MF_BF16 || m->type == MF_F16 ? m->type : MF_F32;
-    if (strcmp(word, "auto") == 0) return MF_OK;
     for (size_t k = 0; k < sizeof types / sizeof *types; ++k)
         if (strcmp(word, mf_type_name(types[k])) == 0) {
-            m->weights = types[k];
+            *type = types[k];
             return MF_OK;
         }
     return mf_fail(MF_USAGE, "--dtype '%.40s' is not known; there are auto, f32, bf16, f16, int8", word);
+}
+
+int mf_language_weigh(struct mf_language *m, const char *word, const struct mf_texts *kept)
+{
+    const int halves = m->type == MF_BF16 || m->type == MF_F16;
+
+    m->weights = halves ? m->type : MF_F32;
+    if (strcmp(word, "auto") != 0) MF_TRY(find_type(word, &m->weights));
+    m->kept = (struct mf_kept_type){halves ? m->type : MF_BF16, kept && kept->count ? kept : NULL};
+    if (!m->kept.names || m->weights == MF_I8) return MF_OK;
+    return mf_fail(MF_USAGE, "--keep names what has 16 bits among weights of 8; add --dtype int8, or leave it out");
+}
+
+enum mf_type mf_language_type(const struct mf_language *m, const char *name)
+{
+    for (size_t k = 0; m->kept.names && k < m->kept.names->count; ++k)
+        if (mf_pattern_meets(m->kept.names->at[k], name) >= 0) return m->kept.type;
+    return m->weights;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kernels/op.h"
+#include "src/base/opt.h"
 #include "src/base/type.h"
 
 enum mf_language_family { MF_BERT, MF_GPT2, MF_LLAMA, MF_MISTRAL, MF_MIXTRAL, MF_OPT, MF_LANGUAGE_FAMILIES };
@@ -19,6 +20,12 @@ struct mf_rope {
     double factor;    /* LINEAR: positions are divided by it. LLAMA3: low frequencies are */
     double low, high; /* LLAMA3: waves that fit so often into the first context are low, high */
     size_t original;  /* LLAMA3: positions of the first context */
+};
+
+/** Tables of tokens and products that have another type than the others. */
+struct mf_kept_type {
+    enum mf_type type;
+    const struct mf_texts *names; /* patterns of their names (src/base/pattern.h); NULL: there are none */
 };
 
 struct mf_language {
@@ -42,6 +49,7 @@ struct mf_language {
     struct mf_rope rope;
     enum mf_type type;    /* of the weights by the configuration, or by their file; MF_TYPES: they do not say */
     enum mf_type weights; /* of tables of tokens and of products in memory: f32, bf16, f16 or i8. All others are f32 */
+    struct mf_kept_type kept;
 };
 
 /**
@@ -58,8 +66,12 @@ int mf_language_named(const char *path);
 uint64_t mf_language_parameters(const struct mf_language *model);
 
 /** Sets the type of weights in memory by a word: "f32", "bf16", "f16", "int8", or "auto". Then it is that of the file
- * where it has 16 bits, else f32. Refuses with MF_USAGE. */
-int mf_language_weigh(struct mf_language *model, const char *word);
+ * where it has 16 bits, else f32. With "int8" the weights of the names @p kept have 16 bits: the type of the file, or
+ * bf16. The names outlive the model; NULL: there are none. Refuses with MF_USAGE. */
+int mf_language_weigh(struct mf_language *model, const char *word, const struct mf_texts *kept);
+
+/** The type of a table of tokens or of a product by its name: "layers.3.qkv.weight". */
+enum mf_type mf_language_type(const struct mf_language *model, const char *name);
 
 /** Its model_type: "gpt2". */
 const char *mf_language_name(enum mf_language_family family);

@@ -60,8 +60,7 @@ void mf_build_block(struct mf_build *build, const char *name, long number)
 
 void mf_build_segment(struct mf_build *build, int is_new) { build->segment = is_new ? ++build->list->segments : 0; }
 
-/* The name with that of its block. The caller frees it. */
-static char *full_name(const struct mf_build *build, const char *name)
+char *mf_build_name(const struct mf_build *build, const char *name)
 {
     const char *network = build->network ? build->network : "", *dot = build->network ? "." : "";
 
@@ -91,7 +90,7 @@ int mf_build_parameter(struct mf_build *build, const char *name, struct mf_shape
     int v;
 
     if (build->rc != MF_OK) return -1;
-    full = full_name(build, name);
+    full = mf_build_name(build, name);
     v = mf_value_find(net, full);
     if (v < 0 || net->value[v].role != MF_ROLE_PARAMETER) {
         v = mf_weight_new(net, shape, start, spread, full);
@@ -123,7 +122,7 @@ int mf_build_part(struct mf_build *build, const char *name, int stack, size_t sh
     int v;
 
     if (build->rc != MF_OK) return -1;
-    full = full_name(build, name);
+    full = mf_build_name(build, name);
     (void)set_of(build, full);
     v = mf_weight_new(net, shape, net->value[stack].weight->start, net->value[stack].weight->spread, full);
     net->value[v].base = away ? -1 : stack;
@@ -141,7 +140,7 @@ int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr,
     int out = -1, rc;
 
     if (build->rc != MF_OK) return -1;
-    full = full_name(build, name);
+    full = mf_build_name(build, name);
     rc = mf_list_apply(build->list, op, &attr, full, n, in, &out);
     free(full);
     if (rc != MF_OK) return refused(build, rc);

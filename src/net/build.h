@@ -58,6 +58,9 @@ void mf_build_zero(struct mf_build *build);
  * as @p stack does. */
 int mf_build_part(struct mf_build *build, const char *name, int stack, size_t shift, struct mf_shape shape, int away);
 
+/** A name with that of the block, as nodes and parameters have it: "layers.3.qkv". The caller frees it. */
+char *mf_build_name(const struct mf_build *build, const char *name);
+
 /** Any operation on @p n inputs (at most MF_INS). */
 int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, const char *name, size_t n,
                   const int in[]);

@@ -33,7 +33,7 @@ static const struct mf_opt rows[] = {
     ROW("hardware", wish.hardware, MF_TEXT, NULL, "map for the machine in this file; without: for this one"),
     ROW("context", context, MF_LONG, NULL, "positions of a request; left out: those of the model"),
     ROW("requests", requests, MF_LONG, "1", "requests at a time; of a network without caches: samples of a pass"),
-    MF_DTYPE_ROW(mf_map_opts),
+    MF_DTYPE_ROWS(mf_map_opts),
     ROW("check", check, MF_FLAG, NULL, "say only if the map is complete and fits"),
     ROW("recommend", recommend, MF_FLAG, NULL, "say only which device, or devices, the model should have"),
     MF_CHOICE(mf_map_opts, "policy", policy, "smallest", "smallest|largest",

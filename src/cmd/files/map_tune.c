@@ -73,6 +73,7 @@ static int time_map(struct tuning *t, const char *map, double *seconds)
                                         .context = t->prompt + t->made,
                                         .random = 1,
                                         .weights = t->m->language.weights,
+                                        .kept = t->m->language.kept,
                                         .comm = comm,
                                         .stages = (size_t)comm->size,
                                         .map = map};

@@ -20,6 +20,7 @@ struct bench_infer {
     struct mf_longs requests;
     long prompt, made, turns, tensor, stages;
     const char *dtype;
+    struct mf_texts keep;
 };
 
 #define ROW(word, field, kind, standard, help) MF_OPT(bench_infer, word, field, kind, standard, help)
@@ -31,7 +32,7 @@ static const struct mf_opt rows[] = {
     ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
     ROW("turns", turns, MF_LONG, "1", "measure all numbers of requests so often, in turn"),
-    MF_DTYPE_ROW(bench_infer),
+    MF_DTYPE_ROWS(bench_infer),
     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
@@ -332,7 +333,7 @@ static int find_work(struct job *job)
     struct mf_gen_work *w = &job->work;
 
     MF_TRY(mf_decoder_read(job->folder, &job->model, &job->has_weights));
-    MF_TRY(mf_language_weigh(&job->model, o->dtype));
+    MF_TRY(mf_language_weigh(&job->model, o->dtype, &o->keep));
     *w = (struct mf_gen_work){.model = &job->model,
                               .name = mf_name_base(job->folder),
                               .prompt = (size_t)o->prompt,

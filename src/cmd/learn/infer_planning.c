@@ -15,6 +15,7 @@ struct plan_infer {
     long requests, context, prompt, made, tensor, stages;
     int show_list;
     const char *dtype;
+    struct mf_texts keep;
 };
 
 #define ROW(word, field, kind, standard, help) MF_OPT(plan_infer, word, field, kind, standard, help)
@@ -28,7 +29,7 @@ static const struct mf_opt rows[] = {
     ROW("new-tokens", made, MF_LONG, "128", "for the times: new tokens of a request"),
     ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline of layers; left out: chosen"),
-    MF_DTYPE_ROW(plan_infer),
+    MF_DTYPE_ROWS(plan_infer),
     ROW("show-list", show_list, MF_FLAG, NULL, "print the lists with the places of their tensors"),
     MF_OPT_END};
 
@@ -112,7 +113,7 @@ static int run(struct mf_session *s, void *options)
     mf_plan_settle_device(&o->common, &o->wish);
     if (o->tensor && o->stages) o->wish.ranks = o->tensor * o->stages;
     rc = mf_decoder_read(words[0], &model, &has_weights);
-    if (rc == MF_OK) rc = mf_language_weigh(&model, o->dtype);
+    if (rc == MF_OK) rc = mf_language_weigh(&model, o->dtype, &o->keep);
     if (rc == MF_OK) rc = mf_gen_check_context(&model, words[0], work.context);
     if (rc == MF_OK) rc = check_grid(o, &model);
     if (rc == MF_OK)

@@ -24,7 +24,7 @@ struct generation {
     struct mf_common common;
     struct mf_prompt_opts from;
     const char *logits, *plan, *map, *dtype;
-    struct mf_texts stop;
+    struct mf_texts stop, keep;
     long most, length, context, requests, top_k, tensor, stages;
     double temperature, top_p, repetition;
     int ignore_eos, bare;
@@ -55,7 +55,7 @@ static const struct mf_opt rows[] = {
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
     ROW("map", map, MF_TEXT, NULL,
         "which stage has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map); names: cpu, cuda:N, rank:N"),
-    MF_DTYPE_ROW(generation),
+    MF_DTYPE_ROWS(generation),
     MF_INFER_PLAN_ROW(generation),
     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
@@ -382,7 +382,7 @@ static int find_work(struct job *job)
     int has_weights;
 
     MF_TRY(mf_decoder_read(job->folder, &job->model, &has_weights));
-    MF_TRY(mf_language_weigh(&job->model, o->dtype));
+    MF_TRY(mf_language_weigh(&job->model, o->dtype, &o->keep));
     MF_TRY(mf_place_map_stages(o->map, &stages));
     *w = (struct mf_gen_work){.model = &job->model,
                               .name = mf_name_base(job->folder),

@@ -1,0 +1,56 @@
+/* See kept_type.h. */
+#include "src/model/kept_type.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/pattern.h"
+
+enum { NAMED = 10 };
+
+/* Arrays of all experts have one type. */
+static int has_type(const struct mf_value *value, enum mf_type type)
+{
+    return value->base < 0 && value->role == MF_ROLE_PARAMETER && value->shape.type == type;
+}
+
+static int meets_one(const struct mf_net *net, enum mf_type type, const char *pattern)
+{
+    size_t v = 0;
+
+    while (v < net->values && !(has_type(&net->value[v], type) && mf_pattern_meets(pattern, net->value[v].name) >= 0))
+        ++v;
+    return v < net->values;
+}
+
+int mf_kept_type_check(const struct mf_language *m, const struct mf_net *net)
+{
+    for (size_t k = 0; m->kept.names && k < m->kept.names->count; ++k)
+        if (!meets_one(net, m->kept.type, m->kept.names->at[k]))
+            return mf_fail(MF_USAGE,
+                           "--keep %.100s: no table of tokens and no product has this name; mesoforge map --json lists "
+                           "names",
+                           m->kept.names->at[k]);
+    return MF_OK;
+}
+
+void mf_kept_type_say(const struct mf_language *m, const struct mf_net *net)
+{
+    char *text = NULL;
+    size_t bytes, n = 0;
+    FILE *names;
+
+    if (!m->kept.names) return;
+    names = MF_MUST(open_memstream(&text, &bytes), "a line");
+    for (size_t v = 0; v < net->values; ++v) {
+        if (!has_type(&net->value[v], m->kept.type)) continue;
+        if (n < NAMED) fprintf(names, "%s%s", n ? ", " : ": ", net->value[v].name);
+        ++n;
+    }
+    fprintf(names, "%s", n > NAMED ? ", ..." : "");
+    MF_ASSERT(fclose(names) == 0);
+    mf_info("%zu array%s of weights stay in %s%s", n, n == 1 ? "" : "s", mf_type_name(m->kept.type), text);
+    free(text);
+}

@@ -6,14 +6,15 @@
 static struct mf_json *begin(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name)
 {
     struct mf_json *body = mf_json_object();
-    char id[64];
+    char id[64], program[64]; /* clients of TGI want the second */
 
     (void)snprintf(id, sizeof id, "%s-%llu", ask->chats ? "chatcmpl" : "cmpl", name->number);
+    (void)snprintf(program, sizeof program, "mesoforge-%.40s", served->version);
     MF_JSON(body, "id", (const char *)id, "object",
             !ask->chats    ? "text_completion"
             : ask->streams ? "chat.completion.chunk"
                            : "chat.completion",
-            "created", name->created, "model", served->model);
+            "created", name->created, "model", served->model, "system_fingerprint", (const char *)program);
     return body;
 }
 

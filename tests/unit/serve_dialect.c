@@ -343,11 +343,15 @@ struct written {
 #define USAGE   "'usage':{'prompt_tokens':3,'completion_tokens':2,'total_tokens':5}"
 #define DONE    "data: [DONE]\n\n"
 
-#define COMPLETION       "'id':'cmpl-7','object':'text_completion','created':1700000001,'model':'tiny'"
+#define COMPLETION                                                                  \
+    "'id':'cmpl-7','object':'text_completion','created':1700000001,'model':'tiny'," \
+    "'system_fingerprint':'mesoforge-1.0'"
 #define CHUNK(words)     "data: {" COMPLETION ",'choices':[" words "}\n\n"
 #define ONE(text, ended) "{'index':0,'text':'" text "','logprobs':null,'finish_reason':" ended "}]"
 
-#define CHAT_OF(kind)     "'id':'chatcmpl-7','object':'chat." kind "','created':1700000001,'model':'tiny'"
+#define CHAT_OF(kind)                                                                 \
+    "'id':'chatcmpl-7','object':'chat." kind "','created':1700000001,'model':'tiny'," \
+    "'system_fingerprint':'mesoforge-1.0'"
 #define CHAT_CHUNK(words) "data: {" CHAT_OF("completion.chunk") ",'choices':[{'index':0,'delta':{" words "}]}\n\n"
 #define LIKELY(text, of_it, bytes) \
     "[{'token':'" text "','logprob':" of_it ",'bytes':[" bytes "],'top_logprobs':[]}],'refusal':null}"

@@ -59,7 +59,6 @@ static const struct mf_unserved unserved[] = {{"allowed_token_ids", 0},
                                               {"structured_outputs", 0},
                                               {"suffix", 0},
                                               {"tools", 0},
-                                              {"truncate_prompt_tokens", 0},
                                               {"typical_p", 1},
                                               {"use_beam_search", 0},
                                               {NULL, 0}};
@@ -109,6 +108,7 @@ void mf_openai_common(struct mf_body *b, const struct mf_served *served, struct 
     read_choice(b, ask);
     read_stream(b, ask);
     mf_body_stops(b, "stop", ask);
+    ask->last = (size_t)mf_body_whole(b, "truncate_prompt_tokens", 0, &mf_range_counts);
     ask->ignores_end = mf_body_flag(b, "ignore_eos", 0);
     if (!mf_body_flag(b, "skip_special_tokens", 1))
         mf_body_refuse(b, "'skip_special_tokens' is not supported with false");

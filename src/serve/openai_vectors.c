@@ -7,6 +7,8 @@
 
 static int read_embeddings(const struct mf_served *served, const struct mf_json *json, struct mf_ask *ask)
 {
+    static const struct mf_unserved unserved[] = {
+        {"embed_dtype", 0}, {"truncate_prompt_tokens", 0}, {"use_activation", 0}, {NULL, 0}};
     struct mf_body b = {.json = json, .refuses = 400, .empty = 400};
     const struct mf_json *format = mf_body_get(&b, "encoding_format");
 
@@ -14,7 +16,9 @@ static int read_embeddings(const struct mf_served *served, const struct mf_json 
     mf_body_prompts(&b, "input", served->batch, ask);
     mf_openai_model(&b, served);
     mf_body_width(&b, served);
-    ask->normalizes = 1;
+    mf_body_unserved(&b, unserved);
+    ask->bare = !mf_body_flag(&b, "add_special_tokens", 1);
+    ask->normalizes = mf_body_flag(&b, "normalize", 1);
     ask->truncates = -1;
     ask->base64 = mf_body_is(format, "base64");
     if (format && !ask->base64 && !mf_body_is(format, "float"))

@@ -133,8 +133,9 @@ static const struct read reads[] = {
      "#5# #6 7# most 16 stop 'x' "},
     {"/v1/completions",
      "{'prompt':'Hi','temperature':0,'stream':true,'stream_options':{'include_usage':true},'ignore_eos':"
-     "true,'echo':true,'add_special_tokens':false,'response_format':{'type':'text'},'top_k':-1}",
-     "'Hi' most 16 bare ignores_end streams echoes counts "},
+     "true,'echo':true,'add_special_tokens':false,'response_format':{'type':'text'},'top_k':-1,'truncate_prompt_tokens'"
+     ":4}",
+     "'Hi' most 16 last 4 bare ignores_end streams echoes counts "},
     {"/v1/chat/completions", "{'messages':[{'role':'user','content':'Hi','name':'x'}],'temperature':0,'model':'dummy'}",
      "'<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n' bare chats "},
     {"/v1/chat/completions",
@@ -289,6 +290,7 @@ static const struct refused refusals[] = {
     {"/embed", "{'inputs':'a','prompt_name':'query'}", 422, "'prompt_name' is not supported"},
     {"/embed", "{'inputs':'a','dimensions':5}", 422, "'dimensions' must be 2"},
     {"/v1/embeddings", "{'input':'a','encoding_format':'int8'}", 400, "'encoding_format' must be float or base64"},
+    {"/v1/embeddings", "{'input':'a','truncate_prompt_tokens':3}", 400, "'truncate_prompt_tokens' is not supported"},
     {"/v1/embeddings", "{'input':''}", 400, "'input' has no text in it"},
     {"/v1/embeddings", "{'input':'a','model':'ada'}", 404, "there is no model 'ada' here"},
 };

@@ -116,6 +116,7 @@ static void docker_words(struct mf_words *to, const struct mf_server *server)
     mf_words_say(to, "--publish=%s:%ld:%ld", server->host, server->port, server->kind->port);
     mf_words_say(to, "--restart=%s", server->restart);
     mf_words_say(to, "--shm-size=%s", server->shm);
+    if (server->is_labelled) mf_words_add(to, "--security-opt=label=disable");
     say_check(to, server);
     say_gpus(to, server);
     say_inside(to, server);

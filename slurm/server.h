@@ -44,6 +44,7 @@ struct mf_server {
     long gpus;
     const char *devices; /* "0,2" or names, as they are outside; "": the cores compute */
     enum mf_gpu_flag flag;
+    int is_labelled; /* SELinux is enforced: docker and podman are told not to label this container */
     int is_pipeline; /* each GPU has some of the layers, instead of a part of each */
     const char *shm, *restart;
     size_t volumes, variables;

@@ -8,7 +8,7 @@ add_test(NAME cli_launch_scripts COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE
 set_tests_properties(cli_launch cli_launch_scripts PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
 add_test(NAME cli_deploy COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/deploy.py $<TARGET_FILE:mesoforge> ${PROJECT_SOURCE_DIR}/examples/hardware
-  ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language ${CMAKE_CURRENT_SOURCE_DIR}/cli/deploy_lines.txt)
+  ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language ${CMAKE_CURRENT_SOURCE_DIR}/cli/deploy_lines.txt ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
 set_tests_properties(cli_deploy PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
 # As root, where Slurm is installed; else skipped, with the reason.

@@ -85,6 +85,16 @@ static void find_cdi(const char *root, const char *folder, char cdi[MF_TOOLKIT_T
     free(whole);
 }
 
+static int is_enforced(const char *root)
+{
+    char *path = mf_format("%s/sys/fs/selinux/enforce", root), *text = text_of(path);
+    const int is = text && *text == '1';
+
+    free(text);
+    free(path);
+    return is;
+}
+
 void mf_toolkit_look(const char *root, struct mf_toolkit *t)
 {
     static const char *const hooks[] = {"/usr/bin/nvidia-container-runtime-hook",
@@ -96,6 +106,7 @@ void mf_toolkit_look(const char *root, struct mf_toolkit *t)
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; ++i) t->hook = t->hook || is_there(root, hooks[i]);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) find_cdi(root, folders[i], t->cdi);
     read_mode(root, t->mode, sizeof t->mode);
+    t->is_labelled = is_enforced(root);
 }
 
 /* -- what follows -- */

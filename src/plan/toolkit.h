@@ -11,6 +11,7 @@ enum { MF_TOOLKIT_TEXT = 200 };
 struct mf_toolkit {
     int hook;                  /* the hook is there, by which --gpus of docker works */
     int is_tegra;              /* a board of NVIDIA, where that hook refuses */
+    int is_labelled;           /* SELinux is enforced: containers see neither folders nor GPUs of others' labels */
     char mode[24];             /* of NVIDIA's runtime by its configuration: "auto", "legacy", "cdi", ..; "": none */
     char cdi[MF_TOOLKIT_TEXT]; /* a file that describes NVIDIA's GPUs for CDI; "": none */
 };

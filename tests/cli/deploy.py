@@ -1,6 +1,7 @@
 """deploy: lines of containers for every server, program and set of GPUs, as deploy_lines.txt has them; what a stand-in for docker, podman and apptainer
 gets, and what is said while and after it starts; nothing of a secret stands in a line.
-usage: deploy.py MESOFORGE HARDWARE FIXTURES LINES; with MF_GOLDEN=1 the lines are written anew"""
+usage: deploy.py MESOFORGE HARDWARE FIXTURES LINES DRIVER; DRIVER: the folder of a driver's library that tells what it is asked to; with MF_GOLDEN=1 the lines are written anew"""
+import getpass
 import json
 import os
 import shlex
@@ -13,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from runs import around, check, finish, machine
 
-PROGRAM, HARDWARE, FIXTURES, LINES = map(os.path.abspath, sys.argv[1:5])
+PROGRAM, HARDWARE, FIXTURES, LINES, DRIVER = map(os.path.abspath, sys.argv[1:6])
 FOLDER = os.path.realpath(tempfile.mkdtemp(prefix="deploy-"))
 os.chdir(FOLDER)
 for name in ("gpt2", "bert"):
@@ -32,6 +33,8 @@ PARTS = json.load(open(os.path.join(HARDWARE, "l4x4.json")))  # a GPU in parts
 PARTS["nodes"][0]["gpus"] = [{**{k: v for k, v in PARTS["nodes"][0]["gpus"][0].items() if k != "count"}, "uuid": f"MIG-{i}0000000-0000-0000-0000-000000000000"} for i in (1, 2)]
 PARTS["nodes"][0].pop("links", None)
 json.dump(PARTS, open("parts.json", "w"))
+PARTS["nodes"][0]["gpus"] = []
+json.dump(PARTS, open("cores.json", "w"))
 HOOK = {"usr/bin/nvidia-container-runtime-hook": ""}
 CONFIG = "etc/nvidia-container-runtime/config.toml"
 CDI = {"var/run/cdi/nvidia.yaml": "devices:\n- name: \"0\"\nkind: nvidia.com/gpu\n"}
@@ -39,7 +42,7 @@ ROOTS = {"hook": machine(HOOK), "none": machine({"etc/x": ""}), "spec": machine(
          "auto": machine({**HOOK, **CDI, CONFIG: "#mode = \"cdi\"\n[nvidia-container-runtime]\nmode = \"auto\"\n[nvidia-container-runtime.modes.cdi]\nmode = \"cdi\"\n"}),
          "mode": machine({**HOOK, CONFIG: "[nvidia-container-runtime]\n  mode = \"cdi\"\n"}),
          "both": machine({**HOOK, **CDI, CONFIG: "[nvidia-container-runtime]\nmode = \"cdi\"\n"}),
-         "tegra": machine({**HOOK, "etc/nv_tegra_release": "x"})}
+         "labels": machine({"sys/fs/selinux/enforce": "1"}), "tegra": machine({**HOOK, "etc/nv_tegra_release": "x"})}
 
 
 def deploy(*words, root="hook", **more):
@@ -109,9 +112,9 @@ if "run" in words or "start" in words:
         server.serve_forever()
 elif "inspect" in words:
     print("exited" if how == "dies" else "running")
-elif "--logs" in words:
-    open("log.err", "w").write("its last words\\n")
-    print("NAME PID LOGS\\nx 1 " + os.path.abspath("log.err"))
+elif "--logs" in words: # of an instance that has ended it tells nothing
+    open("log.err" if how != "dies" else os.environ["LEFT"], "w").write("its last words\\n")
+    print("NAME PID LOGS\\nx 1 " + (os.path.abspath("log.err") if how != "dies" else ""))
 elif "list" in words:
     print("" if how == "dies" else words[-1])
 elif "logs" in words:
@@ -131,8 +134,10 @@ def started(runtime, how, *words, health="/health", **more):
     for name in (record, record + ".pid"):
         if os.path.exists(name):
             os.remove(name)
+    left = f"{FOLDER}/home/.apptainer/instances/logs/{socket.gethostname()}/{getpass.getuser()}"
+    os.makedirs(left, exist_ok=True)
     done = deploy(runtime, "--model", "gpt2", "--devices", "cpu", "--port", str(port), *words, root="none", PATH=f"{FOLDER}/bin:/usr/bin:/bin",
-                  RECORD=record, HOW=how, PORT=port, HEALTH=health, **more)
+                  RECORD=record, HOW=how, PORT=port, HEALTH=health, HOME=f"{FOLDER}/home", LEFT=f"{left}/mesoforge-mesoforge-{port}.err", **more)
     if os.path.exists(record + ".pid"):
         os.kill(int(open(record + ".pid").read()), 9)
     calls = [json.loads(text) for text in open(record)] if os.path.exists(record) else []
@@ -168,6 +173,14 @@ def starts():
     check(status == 0 and len(calls) == 1, err)
 
 
+def numbers():
+    """GPUs of this machine by the driver's numbers, whatever CUDA calls them."""
+    for visible, devices, want in (("3,5", ["cuda:1"], "5"), ("3,5", [], "3,5"), (None, ["cuda:6", "cuda:2"], "6,2")):
+        more = {"CUDA_VISIBLE_DEVICES": visible} if visible else {}
+        status, out, err = deploy("docker", "--model", "gpt2", "--dry-run", "--json", *(["--devices", *devices] if devices else []), LD_LIBRARY_PATH=DRIVER, FAKE_NVML_GPUS="8", FAKE_NVML_KIND="h100", **more)
+        check(status == 0 and json.loads(out)["devices"] == want, f"{visible} {devices}: {out} {err}")
+
+
 def others():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -196,6 +209,7 @@ def others():
 found = lines()
 parses(found)
 starts()
+numbers()
 others()
 shutil.rmtree(FOLDER)
 finish("deploy")

@@ -10,6 +10,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/host/deploy.h"
+#include "src/cmd/host/mount.h"
 #include "src/cmd/unused.h"
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_deploy_opts, word, field, kind, standard, help)
@@ -34,7 +35,9 @@ static const struct mf_opt rows[] = {
     ROW("container-name", name, MF_TEXT, NULL, "left out: mesoforge-API-PORT"),
     ROW("env", env, MF_TEXTS, NULL,
         "NAME=VALUE ..: variables in the container; values of secrets (HF_TOKEN) are printed nowhere"),
-    ROW("volumes", volumes, MF_TEXTS, NULL, "DIR:DIR ..: more folders that the container sees, by whole paths"),
+    ROW("volumes", volumes, MF_TEXTS, NULL,
+        "more folders that the container sees: DIR, DIR:DIR or DIR:DIR:ro, by whole paths or ./DIR"),
+    MF_ALIAS("mount", "volumes"),
     ROW("shm-size", shm, MF_TEXT, "1g", "its shared memory, of docker and podman"),
     ROW("restart", restart, MF_TEXT, "on-failure:3", "no, always, unless-stopped or on-failure[:NUMBER], of both"),
     ROW("trust-remote-code", trusts, MF_FLAG, NULL, "run code that comes with the model (tgi, vllm)"),
@@ -181,7 +184,6 @@ static int check_values(const struct mf_session *s, const struct mf_deploy_opts 
     MF_TRY(check_box(s, o, box));
     if (o->image) MF_TRY(mf_box_check_image("image", o->image));
     for (size_t i = 0; i < o->env.count; ++i) MF_TRY(check_variable(o, i, box));
-    for (size_t i = 0; i < o->volumes.count; ++i) MF_TRY(mf_box_check_mount("volumes", o->volumes.at[i]));
     if (o->trusts && !kind_of(o->api)->trusts)
         return mf_fail(MF_USAGE, "--trust-remote-code: %s runs no code of a model; leave it out",
                        kind_of(o->api)->name);
@@ -219,22 +221,21 @@ static const char *image_of(const struct mf_deploy_opts *o, const struct mf_serv
     return *own = mf_format("docker://%s", image);
 }
 
-static int flag_of(const struct mf_deploy_opts *o, struct mf_server *s)
+/* How it gets its GPUs, by the configuration of this machine. */
+static void look_here(const struct mf_deploy_opts *o, struct mf_server *s)
 {
-    const char *hook = getenv("MF_ROOT"); /* tests: where etc/ and usr/ are */
+    const char *hook = getenv("MF_ROOT"); /* tests: where etc/, sys/ and usr/ are */
     struct mf_toolkit toolkit;
     char why[MF_TOOLKIT_TEXT];
     int works;
 
-    if (s->gpus == 0) return MF_OK;
-    if (!is(o->flag, "auto")) {
-        s->flag = is(o->flag, "gpus") ? MF_GPUS_BY_OPTION : is(o->flag, "cdi") ? MF_GPUS_BY_CDI : MF_GPUS_BY_RUNTIME;
-        return MF_OK;
-    }
     mf_toolkit_look(hook ? hook : "", &toolkit);
+    s->is_labelled = toolkit.is_labelled;
     works = mf_toolkit_flag(&toolkit, s->box, &s->flag, why);
-    if (!works && !o->common.dry_run) mf_warn("%s gives no GPUs here: %s", mf_box_names[s->box], why);
-    return MF_OK;
+    if (!is(o->flag, "auto"))
+        s->flag = is(o->flag, "gpus") ? MF_GPUS_BY_OPTION : is(o->flag, "cdi") ? MF_GPUS_BY_CDI : MF_GPUS_BY_RUNTIME;
+    else if (!works && s->gpus > 0 && !o->common.dry_run)
+        mf_warn("%s gives no GPUs here: %s", mf_box_names[s->box], why);
 }
 
 static void say_notes(const struct mf_deploy_opts *o, const struct mf_server *s)
@@ -277,7 +278,7 @@ static int decide(const struct mf_deploy_opts *o, const struct mf_deploy_model *
     s->name = o->name ? o->name : name;
     s->image = image_of(o, s, gpus->capability, &image);
     rc = mf_deploy_share(o, s->kind, model, gpus->count, &s->is_pipeline);
-    if (rc == MF_OK) rc = flag_of(o, s);
+    if (rc == MF_OK) look_here(o, s);
     if (rc == MF_OK && !s->image)
         rc = mf_fail(MF_USAGE,
                      "%s has an image for each capability of GPUs, and none is known here for these; name it "
@@ -289,6 +290,15 @@ static int decide(const struct mf_deploy_opts *o, const struct mf_deploy_model *
     return rc;
 }
 
+static int find_volumes(const struct mf_deploy_opts *o, struct mf_server *s, struct mf_words *volumes)
+{
+    for (size_t i = 0; i < o->volumes.count; ++i) MF_TRY(mf_mount_whole("volumes", s->box, o->volumes.at[i], volumes));
+    for (size_t i = 0; i < volumes->count; ++i) MF_TRY(mf_box_check_mount("volumes", volumes->at[i]));
+    s->volumes = volumes->count;
+    s->volume = (const char *const *)volumes->at;
+    return MF_OK;
+}
+
 static int deploy(struct mf_session *session, const struct mf_deploy_opts *o, enum mf_box box)
 {
     struct mf_server s = {.kind = kind_of(o->api),
@@ -297,18 +307,19 @@ static int deploy(struct mf_session *session, const struct mf_deploy_opts *o, en
                           .port = o->port,
                           .shm = o->shm,
                           .restart = o->restart,
-                          .volumes = o->volumes.count,
-                          .volume = o->volumes.at,
                           .variables = o->env.count,
                           .variable = o->env.at,
                           .trusts = o->trusts,
                           .user = (long)getuid()};
     struct mf_deploy_model model;
     struct mf_deploy_gpus gpus = {.count = 0};
+    struct mf_words volumes = {0};
     int rc = mf_deploy_model_find(o->model, s.kind, &model);
 
+    if (rc == MF_OK) rc = find_volumes(o, &s, &volumes);
     if (rc == MF_OK) rc = mf_deploy_gpus_find(session, o, s.kind, &model, &gpus);
     if (rc == MF_OK) rc = decide(o, &model, &gpus, &s);
+    mf_words_free(&volumes);
     mf_deploy_gpus_free(&gpus);
     mf_deploy_model_free(&model);
     return rc;

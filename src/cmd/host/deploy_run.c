@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "src/base/text.h"
 #include "src/cmd/host/deploy.h"
 
-enum { TAIL = 4000 /* bytes of a log that are shown */, ASK_SECONDS = 2 };
+enum { TAIL = 4000 /* bytes of a log that are shown */, LOG_MOST = 64 << 20, ASK_SECONDS = 2 };
 
 /* -- the port -- */
 
@@ -108,17 +109,37 @@ static void show_tail(const char *text)
     if (n > 0 && text[n - 1] != '\n') fputc('\n', stderr);
 }
 
-/* Apptainer tells the names of two files. */
-static void show_files(char *list)
+static void show_file(const char *path)
 {
-    for (char *word = strtok(list, " \t\n"); word; word = strtok(NULL, " \t\n")) {
-        char *text = NULL;
-        size_t count;
+    char *text = NULL;
+    size_t count;
 
-        if (*word != '/' || access(word, R_OK) != 0) continue;
-        if (mf_text_load(word, 64 << 20, &text, &count) == MF_OK) show_tail(text);
-        mf_err_clear();
-        free(text);
+    if (access(path, R_OK) == 0 && mf_text_load(path, LOG_MOST, &text, &count) == MF_OK) show_tail(text);
+    mf_err_clear();
+    free(text);
+}
+
+/* Apptainer tells the names of two files of an instance, while it runs. Behind that they are where it puts them. */
+static void show_files(const struct mf_server *s, char *list)
+{
+    static const char *const endings[] = {"out", "err"};
+    const char *home = getenv("HOME");
+    const struct passwd *user = getpwuid(getuid());
+    char host[256] = "";
+    int told = 0;
+
+    for (char *word = strtok(list, " \t\n"); word; word = strtok(NULL, " \t\n")) {
+        if (*word != '/' || !(mf_ends_with(word, ".out") || mf_ends_with(word, ".err"))) continue;
+        show_file(word);
+        told = 1;
+    }
+    (void)gethostname(host, sizeof host - 1);
+    for (size_t i = 0; i < 2 && !told && home && user; ++i) {
+        char *path =
+            mf_format("%s/.apptainer/instances/logs/%s/%s/%s.%s", home, host, user->pw_name, s->name, endings[i]);
+
+        show_file(path);
+        free(path);
     }
 }
 
@@ -131,7 +152,7 @@ static void show_log(const struct mf_server *s)
     fprintf(stderr, "-- end of the log of '%s' --\n", s->name);
     text = output_of(&words, s->box != MF_BOX_APPTAINER); /* which prints its errors to ours */
     if (text && s->box == MF_BOX_APPTAINER)
-        show_files(text);
+        show_files(s, text);
     else if (text)
         show_tail(text);
     fputs("--\n", stderr);
@@ -142,8 +163,8 @@ static void show_log(const struct mf_server *s)
 /* A failed start tells how it is removed. */
 static int refuse(const struct mf_server *s, const char *what)
 {
-    return mf_fail(MF_DEVICE, "'%s' %s; its log is above; it is removed by: mesoforge deploy %s --stop %s", s->name,
-                   what, mf_box_names[s->box], s->name);
+    return mf_fail(MF_DEVICE, "'%s' %s; it is removed by: mesoforge deploy %s --stop %s", s->name, what,
+                   mf_box_names[s->box], s->name);
 }
 
 static int wait_for(const struct mf_server *s, long seconds)
@@ -155,20 +176,21 @@ static int wait_for(const struct mf_server *s, long seconds)
 
     for (;;) {
         if (ask(s) == 200) return MF_OK;
-        if (mf_child_heard()) return refuse(s, "goes on: this wait was stopped");
+        if (mf_child_heard()) return refuse(s, "goes on, and is no longer waited for");
         if (mf_now() - looked > 1) {
             if (is_alive(s) == 0) break;
             looked = mf_now();
         }
         if (mf_now() - begin > (double)seconds) {
             show_log(s);
-            snprintf(what, sizeof what, "was not healthy within %ld s, and goes on (--wait)", seconds);
+            snprintf(what, sizeof what, "was not healthy within %ld s (--wait), and goes on; its log is above",
+                     seconds);
             return refuse(s, what);
         }
         nanosleep(&moment, NULL);
     }
     show_log(s);
-    return refuse(s, "has ended");
+    return refuse(s, "has ended; its log is above");
 }
 
 static int start(const struct mf_server *s, const struct mf_words *words)

@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/host/launch_job.h"
+#include "src/cmd/host/mount.h"
 
 /* ---- the log ---- */
 
@@ -65,38 +66,9 @@ int mf_launch_log_check(const struct mf_job *job, int is_submitted)
 
 /* ---- mounts ---- */
 
-/* A source below or beside the current folder by its whole path, as every container takes it. For docker and podman a
- * bare name means something else. */
-static int add_mount(const struct mf_job *job, const char *mount, struct mf_words *to)
-{
-    const size_t n = strcspn(mount, ":");
-    const int is_bare = *mount != '.' && !memchr(mount, '/', n);
-    char *source = NULL, *whole = NULL;
-    int rc = MF_OK;
-
-    if (n == 0 || job->box == MF_BOX_NONE || *mount == '/' ||
-        (is_bare && (job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN))) {
-        mf_words_add(to, mount);
-        return MF_OK;
-    }
-    source = MF_MUST(strndup(mount, n), "a name");
-    whole = realpath(source, NULL);
-    if (!whole)
-        rc = mf_fail(MF_USAGE, "--mount '%.200s': '%.200s' is not here; a path of the nodes begins with '/'", mount,
-                     source);
-    else if (strpbrk(whole, ",:\n"))
-        rc = mf_fail(MF_USAGE, "--mount '%.200s': '%.200s' has ',' or ':' in its name and cannot be mounted", mount,
-                     whole);
-    else
-        mf_words_say(to, "%s%s", whole, mount + n);
-    free(whole);
-    free(source);
-    return rc;
-}
-
 int mf_launch_mount(const struct mf_texts *mounts, struct mf_launch_job *l)
 {
-    for (size_t i = 0; i < mounts->count; ++i) MF_TRY(add_mount(&l->job, mounts->at[i], &l->mounts));
+    for (size_t i = 0; i < mounts->count; ++i) MF_TRY(mf_mount_whole("mount", l->job.box, mounts->at[i], &l->mounts));
     l->job.mounts = l->mounts.count;
     l->job.mount = (const char *const *)l->mounts.at;
     return MF_OK;

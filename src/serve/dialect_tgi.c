@@ -89,7 +89,7 @@ static struct mf_json *details(const struct mf_ask *ask, const struct mf_said *s
 
     MF_JSON(all, "finish_reason", ended(said), "generated_tokens", said->tokens);
     if (ask->choice.temperature > 0)
-        mf_json_int(all, "seed", ask->choice.seed);
+        mf_json_int(all, "seed", (long long)ask->choice.seed);
     else
         mf_json_null(all, "seed");
     return all;

@@ -93,7 +93,7 @@ static void tell(const struct mf_ask *ask, struct mf_bytes *to)
     if (c->top_p > 0 && c->top_p < 1) PUT("top_p %g ", c->top_p);
     if (c->top_k) PUT("top_k %ld ", c->top_k);
     if (c->repetition > 0 && (c->repetition < 1 || c->repetition > 1)) PUT("repetition %g ", c->repetition);
-    if (c->seed && c->seed < 1000) PUT("seed %u ", (unsigned)c->seed);
+    if (c->seed) PUT("seed %llu ", (unsigned long long)c->seed);
     for (size_t k = 0; k < ask->stops; ++k) PUT("stop '%s' ", ask->stop[k]);
     if (ask->bare) PUT("bare ");
     if (ask->ignores_end) PUT("ignores_end ");
@@ -122,6 +122,8 @@ static const struct read reads[] = {
      "'adapter_id':null,'grammar':null,'unknown':{'a':1}}}",
      "'Hi' last 4 temperature 0.5 top_p 0.9 top_k 3 repetition 1.5 seed 11 stop 'a' stop 'b' echoes "},
     {"/generate", "{'inputs':'Hi','parameters':{'do_sample':true,'seed':1}}", "'Hi' temperature 1 seed 1 "},
+    {"/generate", "{'inputs':'Hi','parameters':{'do_sample':true,'seed':9007199254740991}}",
+     "'Hi' temperature 1 seed 9007199254740991 "},
     {"/generate", "{'inputs':'Hi','parameters':{'temperature':1.0,'do_sample':false}}", "'Hi' "},
     {"/generate", "{'inputs':'Hi','stream':true,'parameters':{}}", "'Hi' likely streams "},
     {"/generate_stream", "{'inputs':'Hi','parameters':null}", "'Hi' likely streams "},
@@ -174,6 +176,22 @@ static void check_reads(void)
         mf_bytes_free(&told);
         mf_ask_free(&ask);
     }
+}
+
+/* Without a seed, one is drawn for each request. */
+static void check_drawn(void)
+{
+    uint64_t seed[2];
+
+    for (int i = 0; i < 2; ++i) {
+        static const char body[] = "{\"prompt\":\"Hi\"}";
+        struct mf_ask ask;
+
+        CHECK(mf_route_read(find("/v1/completions"), &served[MF_ASK_TEXT], body, sizeof body - 1, &ask) == 0);
+        seed[i] = ask.choice.seed;
+        mf_ask_free(&ask);
+    }
+    CHECK(seed[0] != seed[1]);
 }
 
 /* -- what is refused -- */
@@ -556,6 +574,7 @@ int main(int argc, char **argv)
     CHECK(mf_chat_open("chatml", "/", &chat) == MF_OK);
     served[MF_ASK_TEXT].chat = chat;
     check_reads();
+    check_drawn();
     check_refusals();
     check_written();
     check_lost();

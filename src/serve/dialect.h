@@ -1,6 +1,6 @@
-/* Languages that clients speak: TGI (text-generation-inference of Hugging Face), TEI (text-embeddings-inference), and
- * that of OpenAI, which vLLM and llama.cpp speak too. A route is a path of one of them. It reads a request into struct
- * mf_ask, and writes what was said to it. HTTP, queues and the engine know no dialect.
+/* Dialects of clients: TGI (text-generation-inference of Hugging Face), TEI (text-embeddings-inference), and OpenAI.
+ * vLLM and llama.cpp speak the last one, too. A route is a path of one of them. It reads a request into struct mf_ask,
+ * and writes what was said to it. HTTP, queues and the engine know no dialect.
  *
  * Rule: the functions are called by any thread, and keep nothing. */
 #ifndef MF_SERVE_DIALECT_H
@@ -36,9 +36,9 @@ struct mf_route {
     void (*whole)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
                   const struct mf_said *said, struct mf_bytes *to);
 
-    /** Appends what a stream says at its begin; of token @p token of prompt @p k, with the text that became sure; and
-     * when all prompts have ended. @p said: [ask->prompts]. Before the last token is told, its prompt has ended, and
-     * all text is sure. NULL: nothing. */
+    /** Append parts of a stream: its begin, token @p token of prompt @p k with the text that became sure, its end.
+     * NULL: nothing. Before the last token is told, its prompt has ended, and all text is sure. @p said:
+     * [ask->prompts] */
     void (*begin)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
                   struct mf_bytes *to);
     void (*token)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
@@ -50,9 +50,9 @@ struct mf_route {
     void (*error)(int status, const char *sentence, int streams, struct mf_bytes *to);
 };
 
-/** The route of a request. NULL, with one sentence (mf_err_text()) and *status 404, or 405 and *allowed = the method
- * that the path has. *error says in any case how an error of this path is written. @p dialects: those that are
- * served. */
+/** The route of a request. NULL: there is none, and one sentence is recorded (mf_err_text()). *status is then 404. Or
+ * it is 405, and *allowed is the method that the path has. *error always writes errors of this path. @p dialects: those
+ * that are served. */
 const struct mf_route *
 mf_route_find(const struct mf_served *served, unsigned dialects, const char *method, const char *path, int *status,
               const char **allowed, void (**error)(int status, const char *sentence, int streams, struct mf_bytes *to));

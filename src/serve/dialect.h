@@ -36,9 +36,9 @@ struct mf_route {
     void (*whole)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
                   const struct mf_said *said, struct mf_bytes *to);
 
-    /** Append parts of a stream: its begin, token @p token of prompt @p k with the text that became sure, its end.
-     * NULL: nothing. Before the last token is told, its prompt has ended, and all text is sure. @p said:
-     * [ask->prompts] */
+    /** Append parts of a stream: its begin, a token, and its end. NULL: nothing. The token is number @p token of prompt
+     * @p k, and it is told with the text that became sure. Before the last one is told, its prompt has ended. All text
+     * is sure then. The array @p said has a row for each prompt. */
     void (*begin)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
                   struct mf_bytes *to);
     void (*token)(const struct mf_served *served, const struct mf_ask *ask, const struct mf_ask_name *name,
@@ -50,9 +50,9 @@ struct mf_route {
     void (*error)(int status, const char *sentence, int streams, struct mf_bytes *to);
 };
 
-/** The route of a request. NULL: there is none, and one sentence is recorded (mf_err_text()). *status is then 404. Or
- * it is 405, and *allowed is the method that the path has. *error always writes errors of this path. @p dialects: those
- * that are served. */
+/** The route of a request among the dialects that are served. NULL: there is none, and one sentence is recorded
+ * (mf_err_text()). Then *status is 404. Or it is 405, and *allowed is the method that the path has. In any case *error
+ * writes errors of this path. */
 const struct mf_route *
 mf_route_find(const struct mf_served *served, unsigned dialects, const char *method, const char *path, int *status,
               const char **allowed, void (**error)(int status, const char *sentence, int streams, struct mf_bytes *to));

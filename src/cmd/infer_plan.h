@@ -12,6 +12,12 @@
     MF_CHOICE(type, "plan", plan, "auto", "auto|off", \
               "auto: the run is planned, and refused before memory is taken where it does not fit; off: it begins")
 
+/** The row of --map: mf_place_map_stages() takes it. */
+#define MF_MAP_ROW(type)                 \
+    MF_OPT(                              \
+        type, "map", map, MF_TEXT, NULL, \
+        "which stage has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map); names: cpu, cuda:N, rank:N")
+
 /** The rows of --dtype and --keep: mf_language_weigh() takes them. */
 #define MF_DTYPE_ROWS(type)                                                                                         \
     MF_CHOICE(                                                                                                      \

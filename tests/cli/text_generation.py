@@ -144,9 +144,20 @@ def rounded(folder):
         check(apart < 1e-5 and 1e-4 < moved < 0.2, f"{kind}: {apart} between ranks, {moved} from f32")
 
 
+def numbers():
+    """Prompts of numbers need no tokenizer. They may come from standard input."""
+    lines = b'{"tokens": [5, 7, 9]}\n{"tokens": [3]}\n'
+    for ranks in ([], [sys.argv[2], "-n", "2"]):
+        done = subprocess.run([*ranks, PROGRAM, "infer", "text-generation", MODEL, "--prompts", "-", "--json"], capture_output=True, input=lines)
+        check(done.returncode == 0 and b"told by their numbers" in done.stderr, f"{done}")
+        made = [one["tokens"] for one in json.loads(done.stdout)["results"]]
+        check(made == [answer(MODEL, "--tokens", words)["tokens"] for words in ("5,7,9", "3")], f"{made}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     exchanged(folder)
     rounded(folder)
+    numbers()
 with tempfile.TemporaryDirectory() as folder:
     memory(folder)
 prompt = ",".join(map(str, npy(os.path.join(MODEL, "expected", "input_ids.npy"))))

@@ -78,7 +78,7 @@ static int take(void *context, struct mf_prompt *prompt)
     return MF_OK;
 }
 
-/* How the folder's files want texts. Numbers of tokens need no tokenizer. */
+/* How the folder's files want texts. */
 static int read_folder(struct job *job)
 {
     const struct embed *o = job->o;
@@ -91,7 +91,7 @@ static int read_folder(struct job *job)
     if (job->pooling.lowered)
         mf_warn("sentence-transformers makes texts lower case; here only the tokenizer may do so");
     job->longest = job->pooling.longest ? mf_min(job->pooling.longest, model.context) : model.context;
-    return o->from.tokens.count == 0 ? mf_tokenizer_open(job->folder, &job->tokenizer) : MF_OK;
+    return MF_OK;
 }
 
 /* All ranks get all texts. Collective. */
@@ -101,8 +101,9 @@ static int read_texts(struct job *job)
 
     MF_TRY(mf_infer_same(job->session, job->folder));
     MF_TRY(mf_agree(job->session->comm, read_folder(job)));
-    MF_TRY(mf_prompts_each(job->session->comm, &o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
-    if (job->texts == 0) return mf_fail(MF_INPUT, "'%.300s' has no text", o->from.prompts);
+    MF_TRY(mf_prompts_each(job->session->comm, &o->from, job->folder, &job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u,
+                           take, job));
+    if (job->texts == 0) return mf_fail(MF_INPUT, "'%.300s' has no text", mf_prompts_file(&o->from));
     job->text = MF_MUST(calloc(job->texts, sizeof *job->text), "texts");
     for (size_t k = 0; k < job->texts; ++k)
         job->text[k] =

@@ -12,11 +12,13 @@
 #include "src/text/unicode.h"
 
 enum { FILE_MOST = 1 << 28 };
+static const char INPUT[] = "/dev/stdin";
 
 struct reading {
     const struct mf_comm *comm;
     const struct mf_prompt_opts *opts;
-    struct mf_tokenizer *tokenizer;
+    const char *folder;
+    struct mf_tokenizer **tokenizer;
     unsigned how;
     int (*take)(void *context, struct mf_prompt *prompt);
     void *context;
@@ -54,10 +56,11 @@ static int encode(const struct reading *r, struct mf_prompt *p)
     const size_t n[] = {p->text[0].count, p->text[1].count};
     int rc;
 
+    if (!*r->tokenizer) MF_TRY(mf_tokenizer_open(r->folder, r->tokenizer));
     if (p->texts > 1)
-        rc = mf_tokenizer_encode_two(r->tokenizer, text, n, r->how, &p->tokens, &p->types);
+        rc = mf_tokenizer_encode_two(*r->tokenizer, text, n, r->how, &p->tokens, &p->types);
     else
-        rc = mf_tokenizer_encode(r->tokenizer, text[0], n[0], r->how, &p->tokens);
+        rc = mf_tokenizer_encode(*r->tokenizer, text[0], n[0], r->how, &p->tokens);
     if (rc == MF_OK && p->tokens.lost)
         mf_warn("the tokenizer has no token for %zu character%s of the text, which vanished", p->tokens.lost,
                 MF_S(p->tokens.lost));
@@ -94,7 +97,7 @@ static int take_row(const struct reading *r, const struct mf_json *first, const 
 static int take_numbers(const struct reading *r, size_t count, double (*number)(const void *list, size_t i),
                         const void *list)
 {
-    const double most = r->tokenizer ? (double)mf_tokenizer_numbers(r->tokenizer) : 0x1p31;
+    const double most = *r->tokenizer ? (double)mf_tokenizer_numbers(*r->tokenizer) : 0x1p31;
     struct mf_prompt p = {.texts = 0};
     int rc = MF_OK;
 
@@ -122,14 +125,16 @@ static double of_json(const void *list, size_t i)
 
 static int take_line(const struct reading *r, size_t number, const char *line, size_t n)
 {
-    const char *file = r->opts->prompts;
+    const char *file = mf_prompts_file(r->opts);
     char why[200];
     struct mf_json *row = mf_json_parse_foreign(line, n, why, sizeof why);
     const struct mf_json *text = mf_json_get(row, "text"), *tokens = mf_json_get(row, "tokens");
     int rc;
 
     if (!row) return mf_fail(MF_INPUT, "'%.300s' line %zu is not JSON: %s", file, number, why);
-    if (mf_json_kind(text) == MF_JSON_TEXT)
+    if (mf_json_kind(text) != MF_JSON_NULL && mf_json_kind(tokens) != MF_JSON_NULL)
+        rc = mf_fail(MF_INPUT, "'%.300s' line %zu has both \"text\" and \"tokens\"; leave one of them", file, number);
+    else if (mf_json_kind(text) == MF_JSON_TEXT)
         rc = take_row(r, text, mf_json_get(row, "text_pair"));
     else if (mf_json_kind(tokens) == MF_JSON_ARRAY)
         rc = take_numbers(r, mf_json_count(tokens), of_json, tokens);
@@ -171,7 +176,7 @@ static int take_lines(const struct reading *r)
     size_t n, number = 1;
     int rc = MF_OK;
 
-    MF_TRY(load(r, r->opts->prompts, &text, &n));
+    MF_TRY(load(r, mf_prompts_file(r->opts), &text, &n));
     for (char *at = text, *end; rc == MF_OK && at < text + n; at = end + 1, ++number) {
         end = memchr(at, '\n', (size_t)(text + n - at));
         if (!end) end = text + n;
@@ -189,16 +194,22 @@ static int take_prompt(const struct reading *r)
     int rc;
 
     if (*prompt != '@' && strcmp(prompt, "-") != 0) return take_text(r, prompt, strlen(prompt));
-    MF_TRY(load(r, *prompt == '@' ? prompt + 1 : "/dev/stdin", &text, &n));
+    MF_TRY(load(r, *prompt == '@' ? prompt + 1 : INPUT, &text, &n));
     rc = take_text(r, text, n);
     free(text);
     return rc;
 }
 
-int mf_prompts_each(const struct mf_comm *comm, const struct mf_prompt_opts *opts, struct mf_tokenizer *tokenizer,
-                    unsigned how, int (*take)(void *context, struct mf_prompt *prompt), void *context)
+const char *mf_prompts_file(const struct mf_prompt_opts *o)
 {
-    const struct reading r = {comm, opts, tokenizer, how, take, context};
+    return strcmp(o->prompts, "-") == 0 ? INPUT : o->prompts;
+}
+
+int mf_prompts_each(const struct mf_comm *comm, const struct mf_prompt_opts *opts, const char *folder,
+                    struct mf_tokenizer **tokenizer, unsigned how, int (*take)(void *context, struct mf_prompt *prompt),
+                    void *context)
+{
+    const struct reading r = {comm, opts, folder, tokenizer, how, take, context};
 
     if (opts->prompt) return take_prompt(&r);
     if (opts->prompts) return take_lines(&r);

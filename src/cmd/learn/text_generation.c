@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/atomic.h"
 #include "io/micro.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
@@ -53,8 +54,7 @@ static const struct mf_opt rows[] = {
     ROW("requests", requests, MF_LONG, "8", "prompts that are continued at the same time, at most"),
     ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
-    ROW("map", map, MF_TEXT, NULL,
-        "which stage has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map); names: cpu, cuda:N, rank:N"),
+    MF_MAP_ROW(generation),
     MF_DTYPE_ROWS(generation),
     MF_INFER_PLAN_ROW(generation),
     MF_OPT_END};
@@ -103,7 +103,6 @@ static int take(void *context, struct mf_prompt *prompt)
 
     a->job = job;
     a->prompt = *prompt;
-    if (job->tokenizer) mf_reply_open(&a->reply, job->tokenizer, job->o->stop.count, job->o->stop.at);
     *prompt = (struct mf_prompt){.texts = 0};
     job->answer = MF_MUST(realloc(job->answer, (job->answers + 1) * sizeof *job->answer), "answers");
     job->answer[job->answers++] = a;
@@ -333,15 +332,23 @@ static int check(const struct mf_session *s, void *options)
     return check_count(s, "pp", o->stages);
 }
 
-/* Numbers of tokens need none. */
-static int open_tokenizer(struct job *job)
+/* Prompts of numbers need no tokenizer, and neither do their answers. */
+static int read_prompts(struct job *job)
 {
+    const struct generation *o = job->o;
     const int rc = mf_tokenizer_open(job->folder, &job->tokenizer);
 
-    if (rc == MF_OK || job->o->from.tokens.count == 0 || job->o->stop.count) return rc;
-    mf_warn("%s; tokens are told by their numbers", mf_err_text());
+    MF_TRY(mf_agree(job->session->comm, o->stop.count ? rc : MF_OK));
     mf_err_clear();
-    job->tokenizer = NULL;
+    MF_TRY(mf_prompts_each(job->session->comm, &o->from, job->folder, &job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u,
+                           take, job));
+    if (job->answers == 0) return mf_fail(MF_INPUT, "'%.300s' has no prompt", mf_prompts_file(&o->from));
+    if (!job->tokenizer && mf_tokenizer_open(job->folder, &job->tokenizer) != MF_OK) {
+        mf_warn("%s; tokens are told by their numbers", mf_err_text());
+        mf_err_clear();
+    }
+    for (size_t k = 0; job->tokenizer && k < job->answers; ++k)
+        mf_reply_open(&job->answer[k]->reply, job->tokenizer, o->stop.count, o->stop.at);
     return MF_OK;
 }
 
@@ -421,22 +428,14 @@ static int open_engine(struct job *job)
     return mf_agree(s->comm, job->logits ? MF_OK : MF_MEMORY);
 }
 
-static int open_model(struct job *job)
-{
-    MF_TRY(mf_language_read(job->folder, &job->model));
-    return open_tokenizer(job);
-}
-
 /* Everything that ranks find out before they work together. */
 static int prepare(struct job *job)
 {
-    const struct generation *o = job->o;
-
     MF_TRY(mf_infer_same(job->session, job->folder));
-    MF_TRY(mf_agree(job->session->comm, open_model(job)));
-    MF_TRY(mf_prompts_each(job->session->comm, &o->from, job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u, take, job));
-    if (job->answers == 0) return mf_fail(MF_INPUT, "'%.300s' has no prompt", o->from.prompts);
+    MF_TRY(mf_agree(job->session->comm, mf_language_read(job->folder, &job->model)));
+    MF_TRY(read_prompts(job));
     MF_TRY(find_work(job));
+    if (job->o->logits && job->session->comm->rank == 0) MF_TRY(mf_atomic_room(job->o->logits, job->work.beside));
     return mf_stops_read(job->folder, job->model.vocabulary, &job->stops);
 }
 

@@ -120,7 +120,7 @@ static int alone(const struct mf_options *options, void *into)
     mf_log_open(0, 1, MF_WARN);
     MF_TRY(mf_tokenizer_open(path, &job.tokenizer));
     if (o->json) job.results = mf_json_array();
-    rc = mf_prompts_each(&self, &o->from, job.tokenizer,
+    rc = mf_prompts_each(&self, &o->from, path, &job.tokenizer,
                          (o->bare ? MF_ENCODE_BARE : 0u) | (o->literal ? MF_ENCODE_LITERAL : 0u), tell, &job);
     if (job.results && rc == MF_OK)
         rc = print_json(&job, path, job.results);

@@ -31,6 +31,14 @@ struct size_row {
     {                                                           \
         key, old, offsetof(struct mf_language, field), standard \
     }
+#define KEY(rows, field) key_of(rows, offsetof(struct mf_language, field))
+
+/* The word of a family for a size. */
+static const char *key_of(const struct size_row *row, size_t at)
+{
+    while (row->at != at) ++row;
+    return row->key;
+}
 
 static const struct size_row gpt2_sizes[] = {
     SIZE("vocab_size", NULL, vocabulary, 0), SIZE("n_positions", "n_ctx", context, 0), SIZE("n_embd", NULL, width, 0),
@@ -59,17 +67,17 @@ static const struct size_row mixtral_sizes[] = {COMMON(131072),
 
 static int read_sizes(const struct mf_part *part, const struct size_row *rows, struct mf_language *m)
 {
-    for (; rows->key; ++rows) {
-        size_t *to = (size_t *)(void *)((char *)m + rows->at);
+    for (const struct size_row *row = rows; row->key; ++row) {
+        size_t *to = (size_t *)(void *)((char *)m + row->at);
 
         *to = 0;
-        if (rows->old) MF_TRY(mf_part_number(part, rows->old, SIZE_LARGEST, to));
-        MF_TRY(mf_part_number(part, rows->key, SIZE_LARGEST, to));
-        if (*to == 0 && mf_json_kind(mf_json_get(part->row, rows->key)) == MF_JSON_NULL) *to = rows->standard;
-        if (*to == 0) return mf_part_fail(part, "'%s' is missing or 0", rows->key);
+        if (row->old) MF_TRY(mf_part_number(part, row->old, SIZE_LARGEST, to));
+        MF_TRY(mf_part_number(part, row->key, SIZE_LARGEST, to));
+        if (*to == 0 && mf_json_kind(mf_json_get(part->row, row->key)) == MF_JSON_NULL) *to = row->standard;
+        if (*to == 0) return mf_part_fail(part, "'%s' is missing or 0", row->key);
     }
-    if (m->layers > LAYERS_MOST) return mf_part_fail(part, "%zu layers are more than %d", m->layers, LAYERS_MOST);
-    return MF_OK;
+    if (m->layers <= LAYERS_MOST) return MF_OK;
+    return mf_part_fail(part, "'%s' must be at most %d, not %zu", KEY(rows, layers), LAYERS_MOST, m->layers);
 }
 
 /* ---- values that are no sizes ---- */
@@ -113,7 +121,7 @@ static int read_act(const struct mf_part *part, const char *key, enum mf_act *ac
 
 static int read_type(const struct mf_part *part, enum mf_type *type)
 {
-    const char *name = NULL;
+    const char *name = NULL, *key = mf_json_get(part->row, "dtype") ? "dtype" : "torch_dtype";
 
     *type = MF_TYPES;
     MF_TRY(mf_part_text(part, "torch_dtype", &name));
@@ -123,20 +131,21 @@ static int read_type(const struct mf_part *part, enum mf_type *type)
             : strcmp(name, "float16") == 0  ? MF_F16
             : strcmp(name, "bfloat16") == 0 ? MF_BF16
                                             : MF_TYPES;
-    return *type != MF_TYPES ? MF_OK : mf_part_fail(part, "the dtype '%.60s' is not known", name);
+    return *type != MF_TYPES ? MF_OK : mf_part_fail(part, "the type '%.60s' of '%s' is not known", name, key);
 }
 
 /* ---- rotation ---- */
 
 /* The object of newer files (rope_parameters) or of older ones (rope_scaling); both at once contradict each other. */
-static int rope_object(const struct mf_part *part, const struct mf_json **object)
+static int rope_object(const struct mf_part *part, struct mf_part *inside)
 {
     const struct mf_json *now = mf_json_get(part->row, "rope_parameters");
     const struct mf_json *old = mf_json_get(part->row, "rope_scaling");
 
     if (mf_json_kind(now) != MF_JSON_NULL && mf_json_kind(old) != MF_JSON_NULL)
         return mf_part_fail(part, "'rope_parameters' and 'rope_scaling' contradict each other; leave one of them");
-    *object = mf_json_kind(now) != MF_JSON_NULL ? now : mf_json_kind(old) != MF_JSON_NULL ? old : NULL;
+    inside->place = mf_json_kind(now) != MF_JSON_NULL ? "rope_parameters" : "rope_scaling";
+    inside->row = mf_json_kind(now) != MF_JSON_NULL ? now : mf_json_kind(old) != MF_JSON_NULL ? old : NULL;
     return MF_OK;
 }
 
@@ -182,11 +191,11 @@ static int read_scaling(const struct mf_part *part, struct mf_rope *rope)
 
 static int read_rope(const struct mf_part *part, double base, struct mf_rope *rope)
 {
-    struct mf_part inner = {part->file, "rope", NULL};
+    struct mf_part inner = {.file = part->file};
     double outside = 0, inside = 0;
 
     *rope = (struct mf_rope){.kind = MF_ROPE_PLAIN};
-    MF_TRY(rope_object(part, &inner.row));
+    MF_TRY(rope_object(part, &inner));
     MF_TRY(read_real(part, "rope_theta", &outside));
     if (inner.row) {
         MF_TRY(read_scaling(&inner, rope));
@@ -283,9 +292,11 @@ static int read_mixtral(const struct mf_part *part, struct mf_language *m)
 {
     MF_TRY(mf_part_number(part, "sliding_window", SIZE_LARGEST, &m->window));
     if (m->experts * m->layers > EXPERTS_MOST)
-        return mf_part_fail(part, "%zu experts of %zu layers are more than %d", m->experts * m->layers, m->layers,
-                            EXPERTS_MOST);
-    if (m->chosen > m->experts) return mf_part_fail(part, "%zu of %zu experts cannot be chosen", m->chosen, m->experts);
+        return mf_part_fail(part, "'num_local_experts' times 'num_hidden_layers' must be at most %d, not %zu",
+                            EXPERTS_MOST, m->experts * m->layers);
+    if (m->chosen > m->experts)
+        return mf_part_fail(part, "'num_experts_per_tok' is %zu, and 'num_local_experts' only %zu", m->chosen,
+                            m->experts);
     return read_rotated(part, m, 8, 1e-5, 1e6);
 }
 
@@ -316,17 +327,22 @@ static int unknown(const struct mf_part *part, const char *name)
 /* Sizes that follow from others, and those that contradict each other. */
 static int settle(const struct mf_part *part, struct mf_language *m)
 {
+    const struct size_row *rows = families[m->family].sizes;
+    const char *width = KEY(rows, width), *heads = KEY(rows, heads);
     double all;
 
     if (m->embedding == 0) m->embedding = m->width;
     if (m->key_heads == 0) m->key_heads = m->heads;
     if (m->head_width == 0 && m->width % m->heads != 0)
-        return mf_part_fail(part, "a width of %zu cannot be cut to %zu heads", m->width, m->heads);
+        return mf_part_fail(part, "'%s' is %zu, which is no multiple of '%s' %zu", width, m->width, heads, m->heads);
     if (m->head_width == 0) m->head_width = m->width / m->heads;
     if (m->heads % m->key_heads != 0)
-        return mf_part_fail(part, "%zu heads of queries cannot share %zu of keys", m->heads, m->key_heads);
+        return mf_part_fail(part, "'%s' is %zu, which is no multiple of 'num_key_value_heads' %zu", heads, m->heads,
+                            m->key_heads);
     if (m->rope.kind != MF_ROPE_NONE && m->head_width % 2 != 0)
-        return mf_part_fail(part, "heads of width %zu have no halves to rotate", m->head_width);
+        return mf_part_fail(part,
+                            "'head_dim' is %zu ('%s' / '%s' where it is missing), and only even numbers are rotated",
+                            m->head_width, width, heads);
     all = (double)m->layers * (4. * (double)m->width * (double)m->heads * (double)m->head_width +
                                3. * (double)(m->experts ? m->experts : 1) * (double)m->width * (double)m->inner);
     all += ((double)m->context + (double)m->segments) * (double)m->width +

@@ -57,5 +57,11 @@ with tempfile.TemporaryDirectory() as folder:
     told = json.loads(subprocess.run([PROGRAM, "info", os.path.join(folder, "config.json"), "--json"], capture_output=True, text=True).stdout)
     check("language model gpt2" in plain and "124439808; 248879616 bytes in 16 bits" in plain and "tokenizer:  none" in plain, plain)
     check(told["parameters"] == 124439808 and told["sizes"]["head_width"] == 64 and told["dtype"] == "f16" and told["tokenizer"] is None, f"{told}")
+    check("weights:    none: there is no model.safetensors" in plain and "model.safetensors" in told["weights_missing"], plain)
+    os.rename(os.path.join(folder, "config.json"), os.path.join(folder, "tokenizer.json"))
+    check(subprocess.run([PROGRAM, "info", folder], capture_output=True, text=True).stdout.startswith(f"{folder}: no config.json"), "a folder without config.json")
+gpt2 = os.path.join(FIXTURES, "..", "language", "gpt2")
+told = json.loads(subprocess.run([PROGRAM, "info", gpt2, "--json"], capture_output=True, text=True).stdout)
+check(told["weights"]["numbers"] == told["parameters"], f"weights: {told}")
 
 finish("tokens")

@@ -455,8 +455,8 @@ static int tell(const char *given, const char *dataset, struct mf_json *json)
     if (array && dataset) rc = mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
     if (!array) array = dataset;
     if (json) mf_json_text(json, "file", file);
-    if (rc == MF_OK && (mf_language_named(file) || mf_graph_named(file) || mf_model_named(file))) {
-        rc = mf_language_named(file) ? mf_language_tell(file, json)
+    if (rc == MF_OK && (mf_language_seems(file) || mf_graph_named(file) || mf_model_named(file))) {
+        rc = mf_language_seems(file) ? mf_language_tell(file, json)
              : mf_model_named(file)  ? mf_model_tell(file, json)
                                      : mf_graph_tell(file, json);
         free(file);
@@ -559,8 +559,8 @@ static const char text[] =
     "phases, the options that were given, seed, input checksum and convergence of\n"
     "the run that wrote them), datasets (samples, classes, properties, splits),\n"
     "models (what they read and predict, experts, scores), knowledge graphs of train\n"
-    "moe (a table of experts and what they serve), folders of language models (sizes\n"
-    "and tokenizers), and the arrays of any HDF5 file.\n"
+    "moe (a table of experts and what they serve), folders of language models\n"
+    "(sizes, weights, tokenizers), and the arrays of any HDF5 file.\n"
     "Arrays are [z][y][x]. --json has all options, the defaults as comments; of\n"
     "several files it is an array, with an \"error\" for each that cannot be read.\n"
     "\n"

@@ -2,7 +2,6 @@
 #include "src/gen/workload.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "src/base/bounds.h"
@@ -61,6 +60,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
     if (w->logits) mf_plan_say(p, "logits", "of all positions");
     if (w->tensor) mf_plan_say(p, "tp", "%zu", w->tensor);
     if (w->stages) mf_plan_say(p, "pp", "%zu", w->stages);
+    if (w->map) mf_plan_say(p, "map", "%s", w->map);
 }
 
 /* Largest number of ranks that share a layer, and divides @p ranks. Not more than @p most. */
@@ -155,91 +155,6 @@ static uint64_t share(const void *context, const struct mf_plan_numbers *setting
     return rank / tensor * tensor + (work_of(context)->model->vocabulary % tensor ? part : 0);
 }
 
-/* ---- price ---- */
-
-double mf_gen_seen(const struct mf_gen_work *w, size_t context)
-{
-    const double now = fmin((double)context, (double)w->prompt + 0.5 * (double)w->made);
-
-    return w->model->window ? fmin((double)w->model->window, now) : now;
-}
-
-/* A rank does this in a walk. */
-struct load {
-    double bytes, operations, exchanged, exchanges, nodes;
-};
-
-/* Seconds of one exchange that has no bytes. */
-static double latency(const struct mf_placement *place)
-{
-    if (place->nccl) return MF_SECONDS_GROUP;
-    return (place->nodes > 1 ? MF_SECONDS_MESSAGE : MF_SECONDS_MEET) * (log2((double)place->ranks) + 1);
-}
-
-/* Sums and messages. Between cores each byte passes twice through memory. */
-static double exchange(const struct mf_placement *place, size_t rank, const struct mf_rates *r, const struct load *l)
-{
-    const double share = ((double)place->ranks - 1) / (double)place->ranks;
-    double seconds;
-
-    if (place->ranks == 1) return 0;
-    seconds = place->nccl ? l->exchanged * share / r->link
-                          : 2 * l->exchanged * share / (place->device ? r->to_host : r->memory);
-    if (mf_plan_sharers(place, rank, 0) < place->ranks) seconds += l->exchanged * share / r->network;
-    return seconds + l->exchanges * latency(place);
-}
-
-/* Arithmetic goes on beside memory: what is longer than that is paid. */
-static void pay(struct mf_plan_cost *cost, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
-                const struct load *l)
-{
-    const double memory = l->bytes / rates->memory, arithmetic = l->operations / mf_plan_flops(place, rates, 0);
-
-    mf_plan_pay(cost, "memory", memory);
-    mf_plan_pay(cost, "arithmetic", fmax(arithmetic - memory, 0));
-    if (place->ranks > 1) mf_plan_pay(cost, "exchange", exchange(place, rank, rates, l));
-    mf_plan_pay(cost, "waiting", place->device ? l->nodes * MF_SECONDS_REPLAY : 0);
-}
-
-/* Stages of a pipeline take turns with shares of the requests. Each reads its weights once for every share. */
-static void price(const void *context, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
-                  const struct mf_plan_numbers *s, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
-{
-    const struct mf_gen_work *w = work_of(context);
-    const double stages = (double)mf_gen_ways_of(s, "pp"), requests = (double)mf_plan_get(s, "requests");
-    const double rows = fmax(requests / stages, 1), positions = rows * mf_gen_seen(w, mf_plan_get(s, "context"));
-    const struct load l = {.bytes = fact[MF_GEN_STEP_BYTES] + positions * fact[MF_GEN_KEPT_BYTES],
-                           .operations = fact[MF_GEN_STEP_OPERATIONS] + 4 * positions * fact[MF_GEN_QUERIES],
-                           .exchanged = fact[MF_GEN_STEP_EXCHANGED],
-                           .exchanges = fact[MF_GEN_EXCHANGES],
-                           .nodes = fact[MF_GEN_NODES]};
-
-    pay(cost, place, rank, rates, &l);
-    mf_plan_scale(cost, stages);
-    cost->tried = cost->total;
-}
-
-/* All requests at a time: their prompts, one behind the other, and their new tokens. */
-static void run_cost(const void *context, const struct mf_placement *place, const struct mf_rates *rates,
-                     const struct mf_plan_numbers *s, const double fact[MF_PLAN_FACTS], const struct mf_plan_cost *step,
-                     struct mf_plan_cost *run)
-{
-    const struct mf_gen_work *w = work_of(context);
-    const double rows = (double)w->prompt, chunk = fmin(MF_GEN_CHUNK, (double)mf_plan_get(s, "context"));
-    const double chunks = ceil(rows / chunk), mean = fmin(0.5 * rows, mf_gen_seen(w, mf_plan_get(s, "context")));
-    const struct load l = {.bytes = chunks * (fact[MF_GEN_CHUNK_BYTES] + mean * fact[MF_GEN_KEPT_BYTES]),
-                           .operations =
-                               rows / chunk * fact[MF_GEN_CHUNK_OPERATIONS] + 4 * rows * mean * fact[MF_GEN_QUERIES],
-                           .exchanged = chunks * fact[MF_GEN_CHUNK_EXCHANGED],
-                           .exchanges = chunks * fact[MF_GEN_EXCHANGES],
-                           .nodes = chunks * fact[MF_GEN_NODES]};
-    struct mf_plan_cost prompt = {.total = 0};
-
-    pay(&prompt, place, 0, rates, &l);
-    mf_plan_pay(run, "prompts", prompt.total * (double)mf_plan_get(s, "requests"));
-    mf_plan_pay(run, "tokens", step->total * (double)w->made);
-}
-
 static int is_worse(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b)
 {
     return mf_plan_get(a, "context") < mf_plan_get(b, "context") || mf_plan_get(a, "pages") < mf_plan_get(b, "pages");
@@ -285,8 +200,8 @@ const struct mf_plan_workload mf_gen_workload = {.step = "step",
                                                  .between = between,
                                                  .share = share,
                                                  .bytes = mf_gen_bytes,
-                                                 .price = price,
-                                                 .run = run_cost,
+                                                 .price = mf_gen_price,
+                                                 .run = mf_gen_run_cost,
                                                  .worse = is_worse,
                                                  .finish = finish,
                                                  .show = show};

@@ -52,9 +52,11 @@ int mf_gen_choose_ways(const struct mf_gen_work *work, size_t ranks, size_t per_
  * not among them. Its work follows from the positions that are seen: of queries and of bytes that are kept for each. */
 enum {
     MF_GEN_STEP_BYTES,
+    MF_GEN_STEP_WEIGHTS, /* bytes of the weights of dense products */
     MF_GEN_STEP_OPERATIONS,
     MF_GEN_STEP_EXCHANGED,
     MF_GEN_CHUNK_BYTES,
+    MF_GEN_CHUNK_WEIGHTS,
     MF_GEN_CHUNK_OPERATIONS,
     MF_GEN_CHUNK_EXCHANGED,
     MF_GEN_QUERIES,
@@ -76,5 +78,12 @@ double mf_gen_seen(const struct mf_gen_work *work, size_t context);
 
 int mf_gen_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
                  struct mf_plan_bytes bytes[MF_PLAN_MEMORIES]);
+
+/** Seconds, as in struct mf_plan_workload. */
+void mf_gen_price(const void *work, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
+                  const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost);
+void mf_gen_run_cost(const void *work, const struct mf_placement *place, const struct mf_rates *rates,
+                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
+                     const struct mf_plan_cost *step, struct mf_plan_cost *run);
 
 #endif

@@ -87,6 +87,17 @@ static double traffic(const struct mf_language *m, const struct mf_list *list, i
     return sum;
 }
 
+/* Bytes of the weights of dense products. */
+static double dense(const struct mf_list *list)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < list->nodes; ++i)
+        if (list->node[i].op == MF_OP_STEADY_LINEAR)
+            sum += (double)mf_shape_bytes(&list->net->value[list->node[i].in[1]].shape);
+    return sum;
+}
+
 static double operations(const struct mf_list *list)
 {
     double sum = 0;
@@ -127,9 +138,11 @@ static void find_facts(const struct mf_language *m, const struct mf_gen_dry *d, 
     double of_chunk = 0;
 
     fact[MF_GEN_STEP_BYTES] = traffic(m, step, 0);
+    fact[MF_GEN_STEP_WEIGHTS] = dense(step);
     fact[MF_GEN_STEP_OPERATIONS] = operations(step);
     fact[MF_GEN_STEP_EXCHANGED] = exchanged(step, &fact[MF_GEN_EXCHANGES]);
     fact[MF_GEN_CHUNK_BYTES] = traffic(m, chunk, 0);
+    fact[MF_GEN_CHUNK_WEIGHTS] = dense(chunk);
     fact[MF_GEN_CHUNK_OPERATIONS] = operations(chunk);
     fact[MF_GEN_CHUNK_EXCHANGED] = exchanged(chunk, &of_chunk);
     fact[MF_GEN_NODES] = (double)step->nodes;

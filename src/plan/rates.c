@@ -43,6 +43,7 @@ struct mf_rates mf_rates_of(const struct mf_hardware *hardware, const struct mf_
     rate = known(host->memory_rate, 1e9, fmin(CORE_RATE * cores, numa));
     r.memory = r.home = fmin(rate, CORE_RATE * 2 * used) / ranks; /* a few cores do not fill a node's channels */
     r.flops = known(host->fp32_rate, 1e12, core_flops(host) * cores) * used / cores / ranks;
+    r.products = known(host->fp32_rate, 1e12, 2 * core_flops(host) * cores) * used / cores / ranks;
     r.network = known(host->network_rate, 1e9, NETWORK_RATE) / ranks;
     r.to_host = r.link = 0;
     r.capability = 0;
@@ -51,7 +52,7 @@ struct mf_rates mf_rates_of(const struct mf_hardware *hardware, const struct mf_
         double share = (double)mf_plan_sharers(place, rank, 1);
 
         r.memory = known(gpu->memory_rate, 1e9, GPU_RATE) / share;
-        r.flops = known(gpu->fp32_rate, 1e12, GPU_FLOPS) / share;
+        r.flops = r.products = known(gpu->fp32_rate, 1e12, GPU_FLOPS) / share;
         r.to_host = fmin(known(gpu->host_rate, 1e9, GPU_HOST_RATE) / share, rate / ranks);
         r.capability = (int)(10 * gpu->major + gpu->minor);
         r.link = place->nccl ? link_rate(host, place, rank) : 0;

@@ -33,13 +33,14 @@ void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement 
 
 /** The rates of one rank. */
 struct mf_rates {
-    double memory;  /* of its state [bytes per second] */
-    double home;    /* of its node's memory */
-    double flops;   /* peak of 32-bit arithmetic [per second] */
-    double network; /* to other nodes */
-    double to_host; /* between GPU and node; 0 on cores */
-    double link;    /* to other GPUs of the node by NCCL; 0: not used */
-    int capability; /* of its GPU, 10 major + minor; 0: none */
+    double memory;   /* of its state [bytes per second] */
+    double home;     /* of its node's memory */
+    double flops;    /* peak of 32-bit arithmetic [per second]; a nominal core has one unit for vectors */
+    double products; /* the same, and a nominal core has two, as those of AVX2 and newer have */
+    double network;  /* to other nodes */
+    double to_host;  /* between GPU and node; 0 on cores */
+    double link;     /* to other GPUs of the node by NCCL; 0: not used */
+    int capability;  /* of its GPU, 10 major + minor; 0: none */
 };
 
 struct mf_rates mf_rates_of(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank);

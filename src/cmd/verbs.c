@@ -31,6 +31,7 @@ const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_plan_infer,
     &mf_cmd_plan_match,
     &mf_cmd_plan_reconstruct,
+    &mf_cmd_plan_serve,
     &mf_cmd_plan_train,
     &mf_cmd_probe,
     &mf_cmd_reconstruct,

@@ -54,6 +54,7 @@ for ranks; do
     ends 0 $ranks plan match image.npy --limit_to 5 --size 12 12 12 --ranks "$ranks" --explain --verbose
     ends 0 $ranks plan reconstruct image_characterization.h5 --limit_to 5 --size 12 12 12
     ends 0 $ranks plan infer "$fixtures/language/gpt2" --ranks 2 --tp 2 --explain --show-list --verbose
+    ends 0 $ranks plan serve "$fixtures/language/gpt2" --map '*=cuda:0,head=cuda:1' --explain
     ends 0 $ranks plan train classify --size 16 16 --arch mlp --ranks "$ranks" --explain --verbose
     ends 0 $ranks smooth volume.h5 --output smooth.h5 --verbose
     ends 0 $ranks interpolate image_characterization.h5 merged.h5 --n_steps 3 --output between.h5

@@ -1,4 +1,5 @@
-/* plan infer: what a run of a language model would take on a machine, and how fast it would be. */
+/* plan infer, plan serve: what a run of a language model would take on a machine, and how fast it would be. A server is
+ * a run whose requests may have their whole context at the same time. */
 #include <string.h>
 
 #include "src/base/err.h"
@@ -8,13 +9,14 @@
 #include "src/gen/ranks.h"
 #include "src/gen/workload.h"
 #include "src/model/language_files.h"
+#include "src/place/pipeline.h"
 
 struct plan_infer {
     struct mf_common common;
     struct mf_plan_wish wish;
     long requests, context, prompt, made, tensor, stages;
     int show_list;
-    const char *dtype;
+    const char *dtype, *map;
     struct mf_texts keep;
 };
 
@@ -29,11 +31,15 @@ static const struct mf_opt rows[] = {
     ROW("new-tokens", made, MF_LONG, "128", "for the times: new tokens of a request"),
     ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline of layers; left out: chosen"),
+    MF_MAP_ROW(plan_infer),
     MF_DTYPE_ROWS(plan_infer),
     ROW("show-list", show_list, MF_FLAG, NULL, "print the lists with the places of their tensors"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+static const struct mf_opt server_rows[] = {MF_ALIAS("max-concurrent-requests", "requests"), MF_OPT_END};
+static const struct mf_opt *const server_tables[] = {rows, server_rows, mf_common_opts, NULL};
 
 static int check_ways(const struct mf_session *s, const struct plan_infer *o)
 {
@@ -45,9 +51,6 @@ static int check_ways(const struct mf_session *s, const struct plan_infer *o)
     for (int k = 0; k < 2; ++k)
         if (mf_options_given(s->options, ways[k].word) && (ways[k].value < 1 || ways[k].value > MF_GEN_REQUESTS))
             return mf_fail(MF_USAGE, "--%s must be 1 to %d, not %ld", ways[k].word, MF_GEN_REQUESTS, ways[k].value);
-    if (o->wish.ranks && o->tensor && o->stages && o->wish.ranks != o->tensor * o->stages)
-        return mf_fail(MF_USAGE, "--tp %ld times --pp %ld is %ld, and --ranks says %ld", o->tensor, o->stages,
-                       o->tensor * o->stages, o->wish.ranks);
     return MF_OK;
 }
 
@@ -58,7 +61,7 @@ static int check(const struct mf_session *s, void *options)
 
     MF_TRY(mf_plan_wish_check(s, &o->wish));
     if (mf_options_positional(s->options, &words) == 0)
-        return mf_fail(MF_USAGE, "no model; try: mesoforge plan infer FOLDER");
+        return mf_fail(MF_USAGE, "no model; try: mesoforge %s FOLDER", mf_options_verb(s->options));
     MF_TRY(check_ways(s, o));
     if (o->requests < 1 || o->requests > MF_GEN_REQUESTS)
         return mf_fail(MF_USAGE, "--requests must be 1 to %d, not %ld", MF_GEN_REQUESTS, o->requests);
@@ -70,9 +73,16 @@ static int check(const struct mf_session *s, void *options)
     return MF_OK;
 }
 
-/* Where the plan's lists go, once it is made. */
-static int show_lists(void *context, const struct mf_plan *plan)
+struct job {
+    struct mf_gen_work work;
+    struct plan_infer *o;
+    int waits; /* requests may wait for pages of others */
+};
+
+/* What is said of a plan, once it is made. */
+static int say_more(void *context, const struct mf_plan *plan)
 {
+    const struct job *job = context;
     const struct mf_plan_rank rank = {.ranks = plan->ranks,
                                       .local_size = plan->per_node,
                                       .threads = plan->threads,
@@ -80,58 +90,75 @@ static int show_lists(void *context, const struct mf_plan *plan)
                                       .apart = plan->apart,
                                       .capability = plan->device ? MF_GPU_OLDEST : 0};
 
-    return mf_gen_print_lists(context, &rank, &plan->settings, stdout);
+    mf_place_map_say(job->o->map, !plan->device);
+    return job->o->show_list ? mf_gen_print_lists(&job->work, &rank, &plan->settings, stdout) : MF_OK;
 }
 
-/* The ways that were asked for. */
-static int check_grid(const struct plan_infer *o, const struct mf_language *model)
+/* Ranks of each kind that were asked for. A map also decides the number of all. */
+static int settle_ranks(struct plan_infer *o, struct mf_gen_work *w)
 {
-    const long tensor = o->tensor ? o->tensor : 1, stages = o->stages ? o->stages : 1;
     struct mf_comm comm;
+    size_t stages, tensor, least;
 
-    mf_comm_dry(&comm, 0, (int)(tensor * stages), (int)(tensor * stages));
-    return mf_gen_grid_check(model, &(struct mf_gen_grid){&comm, (size_t)tensor, (size_t)stages, NULL});
+    MF_TRY(mf_place_map_stages(o->map, &stages));
+    w->stages = o->map && !o->stages ? stages : (size_t)o->stages;
+    tensor = w->tensor ? w->tensor : 1;
+    stages = w->stages ? w->stages : 1;
+    least = tensor * stages;
+    mf_comm_dry(&comm, 0, (int)least, (int)least);
+    MF_TRY(mf_gen_grid_check(w->model, &(struct mf_gen_grid){&comm, tensor, stages, o->map}));
+    if (!o->wish.ranks && w->stages && (w->tensor || o->map)) o->wish.ranks = (long)least;
+    if (w->tensor && w->stages ? (size_t)o->wish.ranks == least : (size_t)o->wish.ranks % least == 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--tp %zu times --pp %zu%s is %zu, and --ranks says %ld", tensor, stages,
+                   o->map ? " (the stages of --map)" : "", least, o->wish.ranks);
 }
 
-static int run(struct mf_session *s, void *options)
+static int prepare(struct mf_session *s, const char *folder, struct job *job, struct mf_language *model)
 {
-    struct plan_infer *o = options;
-    struct mf_gen_work work = {.requests = (size_t)o->requests,
-                               .context = (size_t)o->context,
-                               .waits = o->context > 0,
-                               .prompt = (size_t)o->prompt,
-                               .made = (size_t)o->made,
-                               .tensor = (size_t)o->tensor,
-                               .stages = (size_t)o->stages,
-                               .deterministic = s->common->deterministic};
+    struct plan_infer *o = job->o;
+    struct mf_gen_work *w = &job->work;
+    const int given = mf_options_given(s->options, "prompt-tokens") || mf_options_given(s->options, "new-tokens");
+    int has_weights;
+
+    MF_TRY(mf_decoder_read(folder, model, &has_weights));
+    MF_TRY(mf_language_weigh(model, o->dtype, &o->keep));
+    *w = (struct mf_gen_work){.model = model,
+                              .name = mf_name_base(folder),
+                              .requests = (size_t)o->requests,
+                              .context = (size_t)o->context,
+                              .waits = job->waits && o->context > 0,
+                              .prompt = (size_t)o->prompt,
+                              .made = (size_t)o->made,
+                              .tensor = (size_t)o->tensor,
+                              .map = o->map,
+                              .deterministic = s->common->deterministic};
+    MF_TRY(mf_gen_check_context(model, folder, w->context));
+    MF_TRY(settle_ranks(o, w));
+    return mf_gen_tokens(w->context ? w->context : model->context, given, &w->prompt, &w->made);
+}
+
+static int plan(struct mf_session *s, struct plan_infer *o, int waits)
+{
+    struct job job = {.o = o, .waits = waits};
     struct mf_language model;
     const char *const *words;
-    int has_weights, rc;
 
     (void)mf_options_positional(s->options, &words);
     MF_TRY(mf_plan_may_write(s, &o->wish, words[0]));
     mf_plan_settle_device(&o->common, &o->wish);
-    if (o->tensor && o->stages) o->wish.ranks = o->tensor * o->stages;
-    rc = mf_decoder_read(words[0], &model, &has_weights);
-    if (rc == MF_OK) rc = mf_language_weigh(&model, o->dtype, &o->keep);
-    if (rc == MF_OK) rc = mf_gen_check_context(&model, words[0], work.context);
-    if (rc == MF_OK) rc = check_grid(o, &model);
-    if (rc == MF_OK)
-        rc = mf_gen_tokens(work.context ? work.context : model.context,
-                           mf_options_given(s->options, "prompt-tokens") || mf_options_given(s->options, "new-tokens"),
-                           &work.prompt, &work.made);
-    MF_TRY(mf_agree(s->comm, rc));
-    work.model = &model;
-    work.name = mf_name_base(words[0]);
+    MF_TRY(mf_agree(s->comm, prepare(s, words[0], &job, &model)));
     return mf_plan_verb(&(struct mf_planning){.session = s,
                                               .common = &o->common,
                                               .wish = &o->wish,
                                               .workload = &mf_gen_workload,
-                                              .work = &work,
+                                              .work = &job.work,
                                               .residency = "auto",
-                                              .also = o->show_list ? show_lists : NULL,
-                                              .context = &work});
+                                              .also = say_more,
+                                              .context = &job});
 }
+
+static int run(struct mf_session *s, void *options) { return plan(s, options, 1); }
+static int run_server(struct mf_session *s, void *options) { return plan(s, options, 0); }
 
 const struct mf_cmd mf_cmd_plan_infer = {
     .name = "plan infer",
@@ -141,7 +168,7 @@ const struct mf_cmd mf_cmd_plan_infer = {
         "Plans a run of the language model in FOLDER, of which config.json is enough. It says the bytes of weights, of "
         "keys and values and of everything else, which are exact. It says seconds of a token and of a prompt by a "
         "model (docs/PLANNER.md). Without --context every request gets the longest context that fits. Ranks that share "
-        "the model are chosen, unless --ranks, --tp or --pp say them. If nothing fits, the exit status is 5. "
+        "the model are chosen, unless --ranks, --tp, --pp or --map say them. If nothing fits, the exit status is 5. "
         "--show-list prints the lists: chunks of a prompt, and steps of 1, 2, 4, ... requests.\n"
         "\n"
         "  mesoforge plan infer gpt2 --explain\n"
@@ -153,5 +180,24 @@ const struct mf_cmd mf_cmd_plan_infer = {
     .positional_max = 1,
     .check = check,
     .run = run,
+    .work = MF_WORK_NONE,
+};
+
+const struct mf_cmd mf_cmd_plan_serve = {
+    .name = "plan serve",
+    .summary = "predict a server of a language model: its memory, its requests, its context",
+    .synopsis = "FOLDER [--requests 8] [--context N] [--hardware FILE] [--explain] [OPTION VALUE ...]",
+    .text =
+        "Plans a server of the language model in FOLDER, of which config.json is enough. All requests may have their "
+        "whole context at the same time, so none waits for the memory of another. The bytes are exact, and the server "
+        "takes no more later. Without --context it is the longest that fits. Options, times and refusals are those of "
+        "plan infer.\n"
+        "\n"
+        "  mesoforge plan serve llama-7b --context 4096 --requests 32 --explain\n",
+    .tables = server_tables,
+    .size = sizeof(struct plan_infer),
+    .positional_max = 1,
+    .check = check,
+    .run = run_server,
     .work = MF_WORK_NONE,
 };

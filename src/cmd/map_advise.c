@@ -17,14 +17,7 @@
 
 static uint64_t bytes_of_all(const struct mf_mapped *m)
 {
-    unsigned char *all = MF_MUST(malloc(m->parts.count + 1), "marks");
-    uint64_t bytes;
-
-    if (m->is_guess) return (uint64_t)(m->guess.total * (double)((size_t)1 << 30));
-    memset(all, 1, m->parts.count);
-    bytes = mf_parts_bytes(&m->parts, all);
-    free(all);
-    return bytes;
+    return m->is_guess ? (uint64_t)(m->guess.total * (double)((size_t)1 << 30)) : mf_parts_bytes(&m->parts, NULL);
 }
 
 /* The GPU with the least (or most) free memory of those with so much; NULL: none has. */

@@ -65,8 +65,6 @@ void mf_gen_cut_free(struct mf_gen_cut *cut)
 
 /* -- exchanges -- */
 
-static int stage_of(const struct mf_gen_ranks *r, int rank) { return rank / (int)r->grid.tensor; }
-
 int mf_gen_ranks_open(struct mf_gen_ranks *r, const struct mf_gen_grid *grid, const struct mf_gen_ways *ways,
                       const struct mf_gen_lists *lists, struct mf_queue *queue, struct mf_walk_memory *memory)
 {
@@ -113,7 +111,8 @@ void mf_gen_ranks_tell(struct mf_gen_ranks *r, const void *data, size_t bytes)
     wait_for_letters(r, r->told);
     letter = letters_of(r, r->told++);
     for (int k = 0; k < r->grid.comm->size; ++k)
-        if (stage_of(r, k) != stage_of(r, r->teller)) letter[k] = mf_comm_begin_send(r->grid.comm, k, data, bytes);
+        if (mf_stage_of(r->grid.tensor, k) != mf_stage_of(r->grid.tensor, r->teller))
+            letter[k] = mf_comm_begin_send(r->grid.comm, k, data, bytes);
 }
 
 void mf_gen_ranks_hear(struct mf_gen_ranks *r, void *data, size_t bytes)

@@ -1,5 +1,7 @@
 /* Ranks that run a model together. They are stages of a pipeline, and the ranks of a stage share its layers. Rank r is
- * in stage r / tensor ranks. All ranks take the same turns, so none tells another what to do. */
+ * in stage r / tensor ranks. All ranks take the same turns, so none tells another what to do. The ranks of one stage
+ * pick tokens. The teller is one of them, and sends the tokens to the ranks of other stages. Such a message that is on
+ * its way is a letter (mf_comm_begin_send()). */
 #ifndef MF_GEN_RANKS_H
 #define MF_GEN_RANKS_H
 
@@ -36,7 +38,7 @@ struct mf_gen_ranks {
     struct mf_gen_grid grid;
     struct mf_stages stages;
     int answers;               /* this rank picks tokens */
-    int teller;                /* the rank that tells them to those of other stages; -1: there are none */
+    int teller;                /* a rank; -1: there are no other stages */
     struct mf_letter **letter; /* [stages][ranks] messages on their way: those of the last `stages` answers */
     size_t told;               /* answers so far */
 };

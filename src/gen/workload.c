@@ -184,8 +184,8 @@ static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
     mf_plan_say(lines, "requests", "%zu at a time, each with a context of at most %zu; %zu pages of %d positions",
                 requests, mf_plan_get(&p->settings, "context"), mf_plan_get(&p->settings, "pages"), MF_KEPT_PAGE);
     if (p->ranks > 1)
-        mf_plan_say(lines, "ways", "%zu ranks share every layer, %zu stage%s", mf_gen_ways_of(&p->settings, "tp"),
-                    mf_gen_ways_of(&p->settings, "pp"), MF_S(mf_gen_ways_of(&p->settings, "pp")));
+        mf_plan_say(lines, "ways", "--tp %zu (ranks of a layer), --pp %zu (stages)", mf_gen_ways_of(&p->settings, "tp"),
+                    mf_gen_ways_of(&p->settings, "pp"));
     mf_plan_say(lines, "speed", "%.3g tokens/s together, %.3g of each request", (double)requests / p->cost.total,
                 1 / p->cost.total);
 }

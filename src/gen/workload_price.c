@@ -7,8 +7,8 @@
  * share of that. Products reach a share of the peak. */
 static const double THREAD_RATE = 10e9, KEPT_SHARE = 0.4, PRODUCT_SHARE = 0.5;
 
-/* Cores read weights beside the products of few rows. For more rows weights become f32 in the caches first, which takes
- * as long as so many operations for each number. */
+/* Cores read weights beside the products of few rows. For more rows weights first become f32 in the caches. Each number
+ * takes as long as so many operations. */
 enum { FEW = 4, FROM_16_BITS = 3, FROM_8_BITS = 5 };
 
 /* GPUs read weights again for each so many rows. */

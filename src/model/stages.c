@@ -6,8 +6,6 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 
-static int stage_of(const struct mf_stages *s, int rank) { return rank / (int)s->tensor; }
-
 static size_t largest_of(const struct mf_net *net, int group)
 {
     size_t most = 0;
@@ -28,7 +26,7 @@ static int open_group(struct mf_stages *s, int number, const int *colour, const 
 static int open_tensor(struct mf_stages *s, const struct mf_net *net, int *colour)
 {
     if (s->tensor == 1) return MF_OK;
-    for (int k = 0; k < s->comm->size; ++k) colour[k] = stage_of(s, k);
+    for (int k = 0; k < s->comm->size; ++k) colour[k] = mf_stage_of(s->tensor, k);
     return open_group(s, MF_GROUP_TENSOR, colour, "tensor", net);
 }
 
@@ -36,7 +34,7 @@ static int open_tensor(struct mf_stages *s, const struct mf_net *net, int *colou
 static int open_link(struct mf_stages *s, const struct mf_net *net, int a, int b, int *colour)
 {
     for (int k = 0; k < s->comm->size; ++k)
-        colour[k] = stage_of(s, k) == a || stage_of(s, k) == b ? k % (int)s->tensor : -1;
+        colour[k] = mf_stage_of(s->tensor, k) == a || mf_stage_of(s->tensor, k) == b ? k % (int)s->tensor : -1;
     return open_group(s, mf_link_group(a, b), colour, "stages", net);
 }
 

@@ -14,6 +14,9 @@ struct mf_stages {
     struct mf_arrays *arrays; /* NULL: one rank is alone */
 };
 
+/** The stage of a rank. */
+static inline int mf_stage_of(size_t tensor, int rank) { return rank / (int)tensor; }
+
 /** Opens groups for the exchanges of this rank's lists of @p net, and the memory of their activations. The walk is
  * opened with @p memory. @p link [stages][stages]: as mf_pass_stage() fills it; NULL: of one stage. Collective; refuses
  * (agreed) with MF_MEMORY and as mf_rank_groups_split(). mf_stages_close() in any case. */

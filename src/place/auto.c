@@ -1,7 +1,6 @@
 /* See strategy.h: mf_place_auto(). */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
@@ -100,17 +99,6 @@ static size_t devices_wanted(const struct sharing *s, size_t *large)
     return at == s->parts->count ? n : 0;
 }
 
-static size_t bytes_of_all(const struct mf_parts *parts)
-{
-    unsigned char *all = MF_MUST(malloc(parts->count + 1), "marks");
-    size_t bytes;
-
-    memset(all, 1, parts->count);
-    bytes = mf_parts_bytes(parts, all);
-    free(all);
-    return bytes;
-}
-
 static int refuse(const struct sharing *s)
 {
     size_t large, n = devices_wanted(s, &large);
@@ -126,7 +114,7 @@ static int refuse(const struct sharing *s)
                        s->cores < 0 ? "cpu among --devices" : "a machine with more memory");
     }
     return mf_fail(MF_MEMORY, "the model needs %zu bytes, and of free memory %s; try: %zu device%s like the largest%s",
-                   bytes_of_all(s->parts), there, n, MF_S(n), s->cores < 0 ? ", or cpu among --devices" : "");
+                   mf_parts_bytes(s->parts, NULL), there, n, MF_S(n), s->cores < 0 ? ", or cpu among --devices" : "");
 }
 
 int mf_place_auto(const struct mf_parts *parts, const struct mf_place_devices *devices, struct mf_device_map *placement)

@@ -20,8 +20,14 @@ void mf_device_map_free(struct mf_device_map *p)
     *p = (struct mf_device_map){0};
 }
 
-/* The device of a weight that is not where its part is; -1: it is there. */
-static ptrdiff_t exception_of(const struct mf_device_map *p, const struct mf_parts *parts, const char *name)
+ptrdiff_t mf_device_map_exception(const struct mf_device_map *p, size_t array)
+{
+    for (size_t k = 0; k < p->exceptions; ++k)
+        if (p->exception[k].array == array) return (ptrdiff_t)p->exception[k].device;
+    return -1;
+}
+
+static ptrdiff_t exception_named(const struct mf_device_map *p, const struct mf_parts *parts, const char *name)
 {
     for (size_t k = 0; k < p->exceptions; ++k)
         if (strcmp(parts->array[p->exception[k].array].name, name) == 0) return (ptrdiff_t)p->exception[k].device;
@@ -39,7 +45,7 @@ void mf_device_map_nodes(const struct mf_device_map *p, const struct mf_parts *p
         ptrdiff_t other = -1;
 
         for (int k = 0; p->exceptions > 0 && k < MF_INS && other < 0; ++k)
-            if (in[k] >= 0) other = exception_of(p, parts, net->value[mf_value_root(net, in[k], NULL)].name);
+            if (in[k] >= 0) other = exception_named(p, parts, net->value[mf_value_root(net, in[k], NULL)].name);
         device[i] = other >= 0 ? (size_t)other : p->device[device[i]];
     }
 }
@@ -61,7 +67,7 @@ void mf_device_map_bytes(const struct mf_device_map *p, const struct mf_parts *p
 
         bytes[d] = 0;
         for (size_t a = 0; a < parts->arrays; ++a) {
-            const ptrdiff_t exception = exception_of(p, parts, parts->array[a].name);
+            const ptrdiff_t exception = mf_device_map_exception(p, a);
 
             if (!is_there(p, &parts->array[a], exception, d)) continue;
             bytes[d] += parts->array[a].bytes;

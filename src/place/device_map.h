@@ -38,6 +38,9 @@ struct mf_device_map {
 void mf_device_map_new(struct mf_device_map *placement, size_t parts);
 void mf_device_map_free(struct mf_device_map *placement);
 
+/** The device of an array of the parts that is not where its part is; -1: it is there. */
+ptrdiff_t mf_device_map_exception(const struct mf_device_map *placement, size_t array);
+
 /** Puts the device of every node of a forward list into @p device [nodes]. */
 void mf_device_map_nodes(const struct mf_device_map *placement, const struct mf_parts *parts,
                          const struct mf_list *list, size_t *device);

@@ -27,13 +27,6 @@ static void cut_weight(char *name)
         *dot = '\0';
 }
 
-static ptrdiff_t exception_of(const struct writing *w, size_t array)
-{
-    for (size_t k = 0; k < w->placement->exceptions; ++k)
-        if (w->placement->exception[k].array == array) return (ptrdiff_t)w->placement->exception[k].device;
-    return -1;
-}
-
 static int has_weight(const struct writing *w, size_t part, size_t array)
 {
     return !w->parts->array[array].is_cache && mf_part_has(&w->parts->array[array], part);
@@ -43,14 +36,14 @@ static int has_weight(const struct writing *w, size_t part, size_t array)
 static int is_whole(const struct writing *w, size_t part)
 {
     for (size_t a = 0; a < w->parts->arrays; ++a)
-        if (has_weight(w, part, a) && exception_of(w, a) >= 0) return 0;
+        if (has_weight(w, part, a) && mf_device_map_exception(w->placement, a) >= 0) return 0;
     return 1;
 }
 
 /* The modules of a weight. @p block: the name of the whole block instead. */
 static void put_weight(const struct writing *w, size_t part, size_t array, int block)
 {
-    const ptrdiff_t other = exception_of(w, array);
+    const ptrdiff_t other = mf_device_map_exception(w->placement, array);
     const size_t device = other >= 0 ? (size_t)other : w->placement->device[part];
     struct mf_names names;
 

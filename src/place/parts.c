@@ -247,10 +247,10 @@ size_t mf_parts_bytes(const struct mf_parts *parts, const unsigned char *member)
     for (size_t a = 0; a < parts->arrays; ++a) {
         size_t k = 0;
 
-        while (k < parts->array[a].parts && !member[parts->array[a].part[k]]) ++k;
+        while (member && k < parts->array[a].parts && !member[parts->array[a].part[k]]) ++k;
         bytes += k < parts->array[a].parts ? parts->array[a].bytes : 0;
     }
     for (size_t p = 0; p < parts->count; ++p)
-        if (member[p] && parts->part[p].work > work) work = parts->part[p].work;
+        if ((!member || member[p]) && parts->part[p].work > work) work = parts->part[p].work;
     return bytes + work;
 }

@@ -55,7 +55,8 @@ size_t mf_parts_sharing(const struct mf_parts *parts, size_t part, size_t from);
 /** Does the part touch the array? */
 int mf_part_has(const struct mf_part_array *array, size_t part);
 
-/** Bytes of the arrays that @p member [parts] have together, each once, and of their work memory. */
+/** Bytes of the arrays that @p member [parts] have together, each once, and of their work memory. NULL: of all parts.
+ */
 size_t mf_parts_bytes(const struct mf_parts *parts, const unsigned char *member);
 
 #endif

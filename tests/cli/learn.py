@@ -284,6 +284,8 @@ def other_scales():
     for ranks in runs.some((1, 3)):
         said = good("infer", "classify", model, "same.npy", "sixteen.npy", "same.npy", "sixteen.npy", "unit.npy", ranks=ranks).err
         check(said.count("warning") == 1 and "'sixteen.npy' and 2 more files: mean 3" in said and "(uint16, " in said and "(uint8, 0 to 255)" in said, f"scales of files: {said}")
+        if ranks == 1:
+            check(said == good("infer", "classify", model, "same.npy", "sixteen.npy", "same.npy", "sixteen.npy", "unit.npy", "--pp", "2", ranks=2).err, "a file counts once, also where two stages read it")
         odd = [f"{name}.npy" for name in ("nibble", "wide", "black and white", "zero", "blank")]
         check("'nibble.npy' and 4 more files: mean" in good("infer", "classify", model, *odd, ranks=ranks).err, "4 bits for 8, 5 times the contrast, two values, less their mean, one value")
         check("warning" not in good("infer", "classify", model, "same.npy", "grey.h5", ranks=ranks).err, "the scale of the training")

@@ -173,7 +173,7 @@ static void check_longest(const struct mf_language *model)
     mf_plan_free(&plan);
 }
 
-/* What was measured on one core of an AMD EPYC (AVX2), with prompts of 512 tokens and 24 new ones. Steps of eight
+/* Seconds were measured on one core of an AMD EPYC (AVX2), with prompts of 512 tokens and 24 new ones. Steps of eight
  * requests in 16 bits are those of short contexts, and the time of longer ones in 32 bits. */
 static const struct {
     const char *name;

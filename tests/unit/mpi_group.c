@@ -153,6 +153,30 @@ static void messages(const struct mf_comm *g, size_t bytes)
     free(in);
 }
 
+/* Three messages are on their way to the next rank at once, and their bytes may change. Whoever receives finds them in
+ * their order, and the sender ends them in another one. */
+static void letters(const struct mf_comm *g, size_t bytes)
+{
+    const int next = (g->rank + 1) % g->size, before = (g->rank + g->size - 1) % g->size;
+    const size_t length[] = {bytes, 0, 1};
+    unsigned char *data = malloc(bytes + 1);
+    struct mf_letter *letter[3];
+
+    mf_comm_sent(NULL);
+    for (int k = 0; g->size > 1 && k < 3; ++k) {
+        memset(data, 10 * g->rank + k, bytes);
+        letter[k] = mf_comm_begin_send(g, next, data, length[k]);
+    }
+    for (int k = 0; g->size > 1 && k < 3; ++k) {
+        memset(data, 255, bytes + 1);
+        mf_comm_receive(g, before, data, length[k]);
+        for (size_t i = 0; i < length[k]; ++i) CHECK(data[i] == 10 * before + k);
+        CHECK(data[length[k]] == 255);
+    }
+    for (int k = 2; g->size > 1 && k >= 0; --k) mf_comm_sent(letter[k]);
+    free(data);
+}
+
 static void everything(const struct mf_comm *g, const int *member)
 {
     agrees(g, member);
@@ -161,6 +185,7 @@ static void everything(const struct mf_comm *g, const int *member)
     exchanges(g, member);
     messages(g, 10);
     messages(g, mf_comm_most < 1000 ? 100 : 300000);
+    letters(g, mf_comm_most < 1000 ? 100 : 300000);
 }
 
 static void one_way(const struct mf_comm *c, const struct way *way)

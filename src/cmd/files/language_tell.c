@@ -13,7 +13,7 @@
 #include "src/model/language.h"
 #include "src/text/tokenizer.h"
 
-/* What is beside a config.json. */
+/* Files beside a config.json. */
 struct beside {
     char *folder;
     struct mf_safetensors *weights; /* NULL: there are none, */
@@ -158,7 +158,7 @@ static void put_beside(struct mf_json *json, const struct beside *b)
         struct mf_json *weights = mf_json_object();
         const double numbers = numbers_of(b->weights, &arrays);
 
-        MF_JSON(weights, "arrays", arrays, "numbers", numbers);
+        MF_JSON(weights, "arrays", arrays, "numbers", (size_t)numbers);
         mf_json_put(json, "weights", weights);
     } else
         mf_json_text(json, "weights_missing", b->no_weights);

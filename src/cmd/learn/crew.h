@@ -1,4 +1,4 @@
-/* Ranks that run one of our networks together, as stages of a pipeline. Such crews share the samples. */
+/* A crew is the ranks that run one of our networks together, as stages of a pipeline. Crews share the samples. */
 #ifndef MF_CMD_LEARN_CREW_H
 #define MF_CMD_LEARN_CREW_H
 

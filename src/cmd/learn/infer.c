@@ -525,7 +525,7 @@ static int infer(struct job *job, const struct mf_learn *learn)
     MF_TRY(start(job, learn));
     MF_TRY(look_at_all(job));
     MF_TRY(predict_all(job));
-    MF_TRY(mf_intensity_warn(s->comm, &job->shift));
+    MF_TRY(mf_intensity_warn(job->crew.sharers, &job->shift));
     MF_TRY(show(job));
     return mf_refused_end(&job->refused, job->count);
 }

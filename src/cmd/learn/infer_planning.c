@@ -1,4 +1,4 @@
-/* plan infer, plan serve: what a run of a language model would take on a machine, and how fast it would be. A server is
+/* plan infer, plan serve: a run of a language model on a machine, its memory and its speed. A server is
  * a run whose requests may have their whole context at the same time. */
 #include <string.h>
 
@@ -79,7 +79,7 @@ struct job {
     int waits; /* requests may wait for pages of others */
 };
 
-/* What is said of a plan, once it is made. */
+/* Says the rest of a plan that was made. */
 static int say_more(void *context, const struct mf_plan *plan)
 {
     const struct job *job = context;

@@ -11,8 +11,7 @@
 /** A place of a request. */
 struct mf_seat {
     int taken;
-    int waits;   /* a turn will answer it */
-    int dropped; /* it ends with that turn */
+    int waits; /* a turn will answer it */
     struct mf_request of;
     size_t done;    /* positions that the caches hold */
     size_t made;    /* new tokens */

@@ -52,11 +52,13 @@ int mf_gen_choose_ways(const struct mf_gen_work *work, size_t ranks, size_t per_
  * not among them. Its work follows from the positions that are seen: of queries and of bytes that are kept for each. */
 enum {
     MF_GEN_STEP_BYTES,
-    MF_GEN_STEP_WEIGHTS, /* bytes of the weights of dense products */
+    MF_GEN_STEP_WEIGHTS,  /* bytes of the weights of dense products */
+    MF_GEN_STEP_WIDENING, /* operations of cores by which weights of 16 and 8 bits become f32 */
     MF_GEN_STEP_OPERATIONS,
     MF_GEN_STEP_EXCHANGED,
     MF_GEN_CHUNK_BYTES,
     MF_GEN_CHUNK_WEIGHTS,
+    MF_GEN_CHUNK_WIDENING,
     MF_GEN_CHUNK_OPERATIONS,
     MF_GEN_CHUNK_EXCHANGED,
     MF_GEN_QUERIES,

@@ -87,15 +87,24 @@ static double traffic(const struct mf_language *m, const struct mf_list *list, i
     return sum;
 }
 
-/* Bytes of the weights of dense products. */
-static double dense(const struct mf_list *list)
+/* So many operations make a number of a weight f32. */
+static double widening(enum mf_type type)
 {
-    double sum = 0;
+    enum { FROM_16_BITS = 3, FROM_8_BITS = 5 };
 
-    for (size_t i = 0; i < list->nodes; ++i)
-        if (list->node[i].op == MF_OP_STEADY_LINEAR)
-            sum += (double)mf_shape_bytes(&list->net->value[list->node[i].in[1]].shape);
-    return sum;
+    return type == MF_F32 ? 0 : mf_type_bytes(type) == 1 ? FROM_8_BITS : FROM_16_BITS;
+}
+
+static void add_weights(const struct mf_list *list, double *bytes, double *operations)
+{
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const struct mf_node *node = &list->node[i];
+        const struct mf_shape *w = node->in[1] >= 0 ? &list->net->value[node->in[1]].shape : NULL;
+
+        if (node->op == MF_OP_STEADY_LINEAR) *bytes += (double)mf_shape_bytes(w);
+        if (node->op == MF_OP_STEADY_LINEAR || node->op == MF_OP_GROUPED_LINEAR)
+            *operations += (double)mf_shape_count(w) * widening(w->type);
+    }
 }
 
 static double operations(const struct mf_list *list)
@@ -138,11 +147,11 @@ static void find_facts(const struct mf_language *m, const struct mf_gen_dry *d, 
     double of_chunk = 0;
 
     fact[MF_GEN_STEP_BYTES] = traffic(m, step, 0);
-    fact[MF_GEN_STEP_WEIGHTS] = dense(step);
+    add_weights(step, &fact[MF_GEN_STEP_WEIGHTS], &fact[MF_GEN_STEP_WIDENING]);
     fact[MF_GEN_STEP_OPERATIONS] = operations(step);
     fact[MF_GEN_STEP_EXCHANGED] = exchanged(step, &fact[MF_GEN_EXCHANGES]);
     fact[MF_GEN_CHUNK_BYTES] = traffic(m, chunk, 0);
-    fact[MF_GEN_CHUNK_WEIGHTS] = dense(chunk);
+    add_weights(chunk, &fact[MF_GEN_CHUNK_WEIGHTS], &fact[MF_GEN_CHUNK_WIDENING]);
     fact[MF_GEN_CHUNK_OPERATIONS] = operations(chunk);
     fact[MF_GEN_CHUNK_EXCHANGED] = exchanged(chunk, &of_chunk);
     fact[MF_GEN_NODES] = (double)step->nodes;

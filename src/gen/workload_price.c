@@ -7,9 +7,8 @@
  * share of that. Products reach a share of the peak. */
 static const double THREAD_RATE = 10e9, KEPT_SHARE = 0.4, PRODUCT_SHARE = 0.5;
 
-/* Cores read weights beside the products of few rows. For more rows weights first become f32 in the caches. Each number
- * takes as long as so many operations. */
-enum { FEW = 4, FROM_16_BITS = 3, FROM_8_BITS = 5 };
+/* Cores read weights beside the products of few rows. For more rows weights first become f32 in the caches. */
+enum { FEW = 4 };
 
 /* GPUs read weights again for each so many rows. */
 enum { GPU_ROWS = 4 };
@@ -23,7 +22,7 @@ double mf_gen_seen(const struct mf_gen_work *w, size_t context)
 
 /* A rank does this in a walk of so many rows. */
 struct load {
-    double rows, bytes, weights, kept, operations; /* bytes: of all but keys and values; weights: of dense products */
+    double rows, bytes, weights, kept, operations, widening; /* bytes: without those of keys and values */
     double exchanged, exchanges, nodes;
 };
 
@@ -56,20 +55,16 @@ static double memory_of(const struct mf_placement *place, const struct mf_rates 
 }
 
 /* Products are of f32, whatever type weights have in memory. */
-static double arithmetic_of(const struct mf_gen_work *w, const struct mf_placement *place, const struct mf_rates *r,
-                            const struct load *l)
+static double arithmetic_of(const struct mf_placement *place, const struct mf_rates *r, const struct load *l)
 {
-    const double numbers = l->weights / (double)mf_type_bytes(w->model->weights);
-    const double each = w->model->weights == MF_F32 ? 0 : w->model->weights == MF_I8 ? FROM_8_BITS : FROM_16_BITS;
-
     if (place->device) return l->operations / mf_plan_flops(place, r, 0);
-    return (l->operations + each * numbers) / (PRODUCT_SHARE * r->products);
+    return (l->operations + l->widening) / (PRODUCT_SHARE * r->products);
 }
 
-static void pay(const struct mf_gen_work *w, struct mf_plan_cost *cost, const struct mf_placement *place, size_t rank,
-                const struct mf_rates *rates, const struct load *l)
+static void pay(struct mf_plan_cost *cost, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
+                const struct load *l)
 {
-    const double memory = memory_of(place, rates, l), arithmetic = arithmetic_of(w, place, rates, l);
+    const double memory = memory_of(place, rates, l), arithmetic = arithmetic_of(place, rates, l);
     const int beside = place->device || l->rows <= FEW;
 
     mf_plan_pay(cost, "memory", memory);
@@ -88,13 +83,14 @@ void mf_gen_price(const void *work, const struct mf_placement *place, size_t ran
     const struct load l = {.rows = rows,
                            .bytes = fact[MF_GEN_STEP_BYTES],
                            .weights = fact[MF_GEN_STEP_WEIGHTS],
+                           .widening = fact[MF_GEN_STEP_WIDENING],
                            .kept = positions * fact[MF_GEN_KEPT_BYTES],
                            .operations = fact[MF_GEN_STEP_OPERATIONS] + 4 * positions * fact[MF_GEN_QUERIES],
                            .exchanged = fact[MF_GEN_STEP_EXCHANGED],
                            .exchanges = fact[MF_GEN_EXCHANGES],
                            .nodes = fact[MF_GEN_NODES]};
 
-    pay(w, cost, place, rank, rates, &l);
+    pay(cost, place, rank, rates, &l);
     mf_plan_scale(cost, stages);
     cost->tried = cost->total;
 }
@@ -110,6 +106,7 @@ void mf_gen_run_cost(const void *work, const struct mf_placement *place, const s
     const struct load l = {.rows = fmin(rows, chunk),
                            .bytes = chunks * fact[MF_GEN_CHUNK_BYTES],
                            .weights = chunks * fact[MF_GEN_CHUNK_WEIGHTS],
+                           .widening = chunks * fact[MF_GEN_CHUNK_WIDENING],
                            .kept = chunks * mean * fact[MF_GEN_KEPT_BYTES],
                            .operations =
                                rows / chunk * fact[MF_GEN_CHUNK_OPERATIONS] + 4 * rows * mean * fact[MF_GEN_QUERIES],
@@ -118,7 +115,7 @@ void mf_gen_run_cost(const void *work, const struct mf_placement *place, const s
                            .nodes = chunks * fact[MF_GEN_NODES]};
     struct mf_plan_cost prompt = {.total = 0};
 
-    pay(w, &prompt, place, 0, rates, &l);
+    pay(&prompt, place, 0, rates, &l);
     mf_plan_pay(run, "prompts", prompt.total * (double)mf_plan_get(s, "requests"));
     mf_plan_pay(run, "tokens", step->total * (double)w->made);
 }

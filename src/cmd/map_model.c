@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/dry.h"
+#include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/gen/lists.h"
 #include "src/model/encoder.h"
@@ -61,6 +62,8 @@ static int read_decoder(const struct mf_map_opts *o, struct mf_mapped *m, struct
 
         m->rows = chunk->rows;
         mf_parts_find(lists.net, chunk->list, &m->parts);
+        if (!mf_apart(queue)) /* else logits are in the memory of the host, and not in that of a device */
+            mf_parts_add(&m->parts, m->parts.count - 1, "logits", MF_F32, mf_gen_lists_host(&m->language, &lists));
     }
     mf_gen_lists_free(&lists, queue);
     return rc;

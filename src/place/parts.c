@@ -207,6 +207,16 @@ void mf_parts_find(const struct mf_net *net, const struct mf_list *walk, struct 
     free(f.touched);
 }
 
+void mf_parts_add(struct mf_parts *parts, size_t part, const char *name, enum mf_type type, size_t bytes)
+{
+    struct mf_part_array *a = &parts->array[parts->arrays++]; /* there is room for one more than there are values */
+
+    *a = (struct mf_part_array){.name = mf_format("%s", name), .type = type, .bytes = bytes, .is_cache = 1, .parts = 1};
+    a->part = MF_MUST(calloc(1, sizeof *a->part), "parts of an array");
+    *a->part = part;
+    parts->part[part].caches += bytes;
+}
+
 void mf_parts_free(struct mf_parts *parts)
 {
     for (size_t p = 0; p < parts->count; ++p) free(parts->part[p].name);

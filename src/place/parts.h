@@ -48,6 +48,9 @@ size_t mf_parts_number(const struct mf_list *list, size_t *part, char ***names);
 void mf_parts_find(const struct mf_net *net, const struct mf_list *walk, struct mf_parts *parts);
 void mf_parts_free(struct mf_parts *parts);
 
+/** Adds an array that no list has, such as answers of @p part for the host. It counts as a cache. Once at most. */
+void mf_parts_add(struct mf_parts *parts, size_t part, const char *name, enum mf_type type, size_t bytes);
+
 /** Does @p part share a weight with another one? Returns the first such part behind @p from; parts->count: none. To
  * begin, @p from is parts->count. */
 size_t mf_parts_sharing(const struct mf_parts *parts, size_t part, size_t from);

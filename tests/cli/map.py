@@ -55,7 +55,7 @@ def check_published(folder):
         caches = sum(p["caches"] for p in parts)
         heads = config.get("num_attention_heads", config.get("n_head"))
         width = config.get("n_embd", config.get("hidden_size")) // heads * (8 if name == "mistral-7b" else heads)
-        kept = 0 if name == "MiniLM-L6" else 2 * 256 * width * 4 * (len(parts) - 2)
+        kept = 0 if name == "MiniLM-L6" else 2 * 256 * width * 4 * (len(parts) - 2) + 4 * config["vocab_size"]
         check(abs(caches - kept) <= 4096, f"{name}: {caches} bytes of caches")
 
 
@@ -73,6 +73,9 @@ def check_totals(folder):
           sum(p["weights"] + p["caches"] for p in one), "both devices hold the tied table")
     alone = tell(folder, "gpt2", "--hardware", L4, "--devices", "cuda:1")["devices"][0]
     check(alone["needed"] == sum(p["weights"] + p["caches"] for p in one) - 50257 * 768 * 4 + max(p["work"] for p in one), "one device holds it once")
+    words = ("gpt2", "--requests", "4", "--context", "512", "--threads", "2")
+    planned = json.loads(run(PROGRAM, "plan", "infer", *words, "--ranks", "1", "--device", "cpu", "--json", cwd=folder).out)["bytes"]["total"]
+    check(tell(folder, *words, "--devices", "cpu")["devices"][0]["needed"] == planned, f"a map and a plan of one rank: {planned} bytes")
 
 
 def check_types(folder):

@@ -267,6 +267,6 @@ const struct mf_cmd mf_cmd_map = {
     .positional_max = 1,
     .check = check,
     .run = run,
-    .work = MF_WORK_NONE,
+    .work = MF_WORK_NONE, /* --measure goes to its device by itself */
     .remedy = "a shorter --context, or fewer --requests",
 };

@@ -17,6 +17,15 @@ struct mf_deploy_opts {
     int auto_select, detect_only, trusts;
 };
 
+/** Refuses (MF_USAGE) options that are wrong or contradict each other. Local. */
+int mf_deploy_check(const struct mf_session *session, void *options);
+
+/** The program that runs containers, the first argument: MF_USAGE. */
+int mf_deploy_box(const struct mf_session *session, enum mf_box *box);
+
+/** The server of --api-type. */
+const struct mf_server_kind *mf_deploy_kind(const char *api);
+
 /** A model as a server gets it. */
 struct mf_deploy_model {
     char *mount;     /* "DIR:DIR:ro", its files; NULL: a name that the server downloads */

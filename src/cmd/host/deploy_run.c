@@ -172,7 +172,7 @@ static int wait_for(const struct mf_server *s, long seconds)
     const struct timespec moment = {0, 200000000};
     const double begin = mf_now();
     double looked = begin;
-    char what[80];
+    char what[120];
 
     for (;;) {
         if (ask(s) == 200) return MF_OK;

@@ -199,8 +199,20 @@ static struct mf_span widen(const struct row *r, const char *text, size_t n, siz
     return (struct mf_span){at, end - at};
 }
 
-int mf_added_next(const struct mf_added *a, enum mf_added_stage stage, int literal, const char *text, size_t n,
-                  size_t from, struct mf_span *span, uint32_t *number)
+/* Is any of these bytes one of a literal text? */
+static int is_literal(const struct mf_literal *l, size_t at, size_t length)
+{
+    size_t i = 0;
+
+    if (l->all) return 1;
+    if (l->at == SIZE_MAX) return 0;
+    at += l->at;
+    while (i < l->spans && l->span[i].first + l->span[i].count <= at) ++i;
+    return i < l->spans && l->span[i].first < at + length;
+}
+
+int mf_added_next(const struct mf_added *a, enum mf_added_stage stage, const struct mf_literal *literal,
+                  const char *text, size_t n, size_t from, struct mf_span *span, uint32_t *number)
 {
     const struct looked *l = &a->looked[stage];
     size_t at = from, length;
@@ -213,7 +225,7 @@ int mf_added_next(const struct mf_added *a, enum mf_added_stage stage, int liter
             ++at;
             continue;
         }
-        if (!(literal && r->special) && may_stand(r, text, n, at, at + length)) {
+        if (!(r->special && is_literal(literal, at, length)) && may_stand(r, text, n, at, at + length)) {
             *span = widen(r, text, n, from, at, at + length);
             *number = r->number;
             return 1;

@@ -21,13 +21,21 @@ const char *mf_added_text(const struct mf_added *added, size_t number, size_t *n
 int32_t mf_added_find(const struct mf_added *added, const char *text, size_t n);
 size_t mf_added_numbers(const struct mf_added *added);
 
+/** Where special tokens are text. */
+struct mf_literal {
+    int all;
+    const struct mf_span *span; /* [spans] in this order; parts of what the user wrote */
+    size_t spans;
+    size_t at; /* where in it the text begins; SIZE_MAX: the text was changed, and spans say nothing */
+};
+
 enum mf_added_stage { MF_ADDED_AS_WRITTEN, MF_ADDED_NORMALISED, MF_ADDED_STAGES };
 
 /**
  * The first added token in text[from..n): the longest of those that begin first. 1 and its span, with the white space
- * that it takes; 0: none. @p literal: special tokens are not looked for.
+ * that it takes; 0: none. Special tokens that @p literal touches are none.
  */
-int mf_added_next(const struct mf_added *added, enum mf_added_stage stage, int literal, const char *text, size_t n,
-                  size_t from, struct mf_span *span, uint32_t *number);
+int mf_added_next(const struct mf_added *added, enum mf_added_stage stage, const struct mf_literal *literal,
+                  const char *text, size_t n, size_t from, struct mf_span *span, uint32_t *number);
 
 #endif

@@ -207,51 +207,62 @@ static int normalise(struct mf_tokenizer *t, const char *text, size_t n, int *be
 }
 
 /* A text between the added tokens of a stage. @p begins: it begins what the user wrote. */
-static int encode_stage(struct mf_tokenizer *t, enum mf_added_stage stage, int literal, const char *text, size_t n,
-                        int begins, struct mf_tokens *to);
+static int encode_stage(struct mf_tokenizer *t, enum mf_added_stage stage, struct mf_literal literal, const char *text,
+                        size_t n, int begins, struct mf_tokens *to);
 
-static int encode_between(struct mf_tokenizer *t, enum mf_added_stage stage, int literal, const char *text, size_t n,
-                          int begins, struct mf_tokens *to)
+static int encode_between(struct mf_tokenizer *t, enum mf_added_stage stage, struct mf_literal literal,
+                          const char *text, size_t n, int begins, struct mf_tokens *to)
 {
     if (n == 0) return MF_OK;
     if (stage == MF_ADDED_NORMALISED) return encode_plain(t, text, n, begins, to);
     if (t->normaliser.count == 0) return encode_stage(t, MF_ADDED_NORMALISED, literal, text, n, begins, to);
     MF_TRY(normalise(t, text, n, &begins));
+    literal.at = SIZE_MAX;
     return encode_stage(t, MF_ADDED_NORMALISED, literal, t->normal.at, t->normal.count, begins, to);
 }
 
-static int encode_stage(struct mf_tokenizer *t, enum mf_added_stage stage, int literal, const char *text, size_t n,
-                        int begins, struct mf_tokens *to)
+/* The part of a text from byte @p from on. */
+static struct mf_literal behind(struct mf_literal literal, size_t from)
+{
+    if (literal.at != SIZE_MAX) literal.at += from;
+    return literal;
+}
+
+static int encode_stage(struct mf_tokenizer *t, enum mf_added_stage stage, struct mf_literal literal, const char *text,
+                        size_t n, int begins, struct mf_tokens *to)
 {
     size_t from = 0;
     struct mf_span span;
     uint32_t number;
 
-    while (mf_added_next(t->added, stage, literal, text, n, from, &span, &number)) {
+    while (mf_added_next(t->added, stage, &literal, text, n, from, &span, &number)) {
         if (span.first > from)
-            MF_TRY(encode_between(t, stage, literal, text + from, span.first - from, begins && from == 0, to));
+            MF_TRY(encode_between(t, stage, behind(literal, from), text + from, span.first - from, begins && from == 0,
+                                  to));
         mf_tokens_put(to, number);
         from = span.first + span.count;
     }
-    return encode_between(t, stage, literal, text + from, n - from, begins && from == 0, to);
+    return encode_between(t, stage, behind(literal, from), text + from, n - from, begins && from == 0, to);
 }
 
-static int encode_one(struct mf_tokenizer *t, const char *text, size_t n, unsigned how, struct mf_tokens *to)
+static int encode_one(struct mf_tokenizer *t, const char *text, size_t n, const struct mf_literal *literal,
+                      struct mf_tokens *to)
 {
     if (n > MF_TEXT_MOST) return mf_fail(MF_INPUT, "a text has %zu bytes, more than %d", n, MF_TEXT_MOST);
-    return encode_stage(t, MF_ADDED_AS_WRITTEN, (how & MF_ENCODE_LITERAL) != 0, text, n, 1, to);
+    return encode_stage(t, MF_ADDED_AS_WRITTEN, *literal, text, n, 1, to);
 }
 
 /* Puts the texts and special tokens of a frame; types: NULL, or the type of each token. */
 static int encode_frame(struct mf_tokenizer *t, const struct mf_frame *f, const char *const *text, const size_t *n,
-                        unsigned how, struct mf_tokens *tokens, struct mf_tokens *types)
+                        unsigned how, const struct mf_literal *literal, struct mf_tokens *tokens,
+                        struct mf_tokens *types)
 {
     for (size_t i = 0; i < f->count; ++i) {
         const struct mf_frame_part *p = &f->part[i];
         size_t before = tokens->count;
 
         if (p->kind != MF_FRAME_TOKEN)
-            MF_TRY(encode_one(t, text[p->kind == MF_FRAME_SECOND], n[p->kind == MF_FRAME_SECOND], how, tokens));
+            MF_TRY(encode_one(t, text[p->kind == MF_FRAME_SECOND], n[p->kind == MF_FRAME_SECOND], literal, tokens));
         else if (!(how & MF_ENCODE_BARE))
             mf_tokens_put(tokens, p->token);
         for (; types && before < tokens->count; ++before) mf_tokens_put(types, p->type);
@@ -261,13 +272,25 @@ static int encode_frame(struct mf_tokenizer *t, const struct mf_frame *f, const 
 
 int mf_tokenizer_encode(struct mf_tokenizer *t, const char *text, size_t n, unsigned how, struct mf_tokens *tokens)
 {
-    return encode_frame(t, &t->frames.one, &text, &n, how, tokens, NULL);
+    const struct mf_literal literal = {.all = (how & MF_ENCODE_LITERAL) != 0};
+
+    return encode_frame(t, &t->frames.one, &text, &n, how, &literal, tokens, NULL);
+}
+
+int mf_tokenizer_encode_parts(struct mf_tokenizer *t, const char *text, size_t n, unsigned how, size_t parts,
+                              const struct mf_span *part, struct mf_tokens *tokens)
+{
+    const struct mf_literal literal = {.span = part, .spans = parts};
+
+    return encode_frame(t, &t->frames.one, &text, &n, how, &literal, tokens, NULL);
 }
 
 int mf_tokenizer_encode_two(struct mf_tokenizer *t, const char *const text[2], const size_t n[2], unsigned how,
                             struct mf_tokens *tokens, struct mf_tokens *types)
 {
-    return encode_frame(t, &t->frames.two, text, n, how, tokens, types);
+    const struct mf_literal literal = {.all = (how & MF_ENCODE_LITERAL) != 0};
+
+    return encode_frame(t, &t->frames.two, text, n, how, &literal, tokens, types);
 }
 
 /* ---- questions ---- */

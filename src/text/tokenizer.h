@@ -36,6 +36,11 @@ int mf_tokenizer_encode(struct mf_tokenizer *tokenizer, const char *text, size_t
 int mf_tokenizer_encode_two(struct mf_tokenizer *tokenizer, const char *const text[2], const size_t n[2], unsigned how,
                             struct mf_tokens *tokens, struct mf_tokens *types);
 
+/** The same of a text with @p parts parts, in order, that users wrote: special tokens in them are text. Others count.
+ * This holds for special tokens that are looked for before the text is normalised, as nearly all are. */
+int mf_tokenizer_encode_parts(struct mf_tokenizer *tokenizer, const char *text, size_t n, unsigned how, size_t parts,
+                              const struct mf_span *part, struct mf_tokens *tokens);
+
 /** Appends the text of numbers. @p special: special tokens are part of the text. Bytes that make no character become
  * U+FFFD. A number that no token has gives no text: tables of models may be longer. Local. */
 int mf_tokenizer_decode(const struct mf_tokenizer *tokenizer, const uint32_t *number, size_t count, int special,

@@ -94,6 +94,24 @@ static void check_deep(void)
     free(deep);
 }
 
+/* Special tokens that touch a part of a user are text; those between parts count. */
+static void check_parts(struct mf_tokenizer *t)
+{
+    static const char text[] = "<s>a<s>b<s><s>";
+    static const struct mf_span part[] = {{4, 3}, {10, 2}}; /* the second one, and parts of the third and the fourth */
+    struct mf_tokens got = {0};
+
+    CHECK(mf_tokenizer_encode_parts(t, text, sizeof text - 1, 0, 0, NULL, &got) == MF_OK && got.lost == 0);
+    CHECK(got.count == 6);
+    got.count = 0;
+    CHECK(mf_tokenizer_encode_parts(t, text, sizeof text - 1, 0, 1, part, &got) == MF_OK && got.lost == 3);
+    CHECK(got.count == 4 && got.at[0] == 3 && got.at[3] == 3);
+    got.count = got.lost = 0;
+    CHECK(mf_tokenizer_encode_parts(t, text, sizeof text - 1, 0, 2, part, &got) == MF_OK && got.lost == 9);
+    CHECK(got.count == 2 && got.at[0] == 3);
+    mf_tokens_free(&got);
+}
+
 /* A frame for two texts, and the types of its tokens. */
 static void check_pair(void)
 {
@@ -119,6 +137,7 @@ static void check_pair(void)
     got.count = 0; /* the model has no token for three of the characters, and merges what is left */
     CHECK(mf_tokenizer_encode(t, "a<s>ba", 6, MF_ENCODE_LITERAL, &got) == MF_OK && got.lost == 3);
     CHECK(got.count == 2 && memcmp(got.at, literal, sizeof literal) == 0);
+    check_parts(t);
     mf_tokens_free(&got);
     mf_tokens_free(&type);
     mf_tokenizer_close(t);

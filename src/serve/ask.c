@@ -7,6 +7,7 @@ void mf_ask_free(struct mf_ask *ask)
 {
     for (size_t k = 0; k < ask->prompts; ++k) {
         mf_bytes_free(&ask->prompt[k].text);
+        free(ask->prompt[k].user);
         mf_tokens_free(&ask->prompt[k].tokens);
     }
     for (size_t k = 0; k < ask->stops; ++k) free(ask->stop[k]);

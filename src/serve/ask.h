@@ -11,6 +11,8 @@ enum mf_ask_kind { MF_ASK_TEXT /* text that goes on */, MF_ASK_VECTOR, MF_ASK_AN
 /** A prompt: text of valid UTF-8, or tokens. */
 struct mf_ask_prompt {
     struct mf_bytes text;
+    struct mf_span *user; /* [users] parts of the text in which special tokens are text */
+    size_t users;
     struct mf_tokens tokens; /* also those of the text, once it is cut */
     int is_tokens;
 };

@@ -102,24 +102,24 @@ static struct mf_span trimmed(const char *text, size_t n)
     return (struct mf_span){first, end - first};
 }
 
-/* Appends @p format, with @p text for {text}. */
-static void say(const struct mf_chat *chat, const char *format, const char *text, size_t n, struct mf_bytes *to)
+/* Appends @p format, with @p text as a piece for {text}. */
+static void say(const struct mf_chat *chat, const char *format, const char *text, size_t n, struct mf_pieces *to)
 {
     while (*format) {
         const size_t plain = strcspn(format, "{");
 
-        mf_bytes_put(to, format, plain);
+        mf_bytes_put(&to->text, format, plain);
         format += plain;
         if (strncmp(format, "{text}", 6) == 0) {
-            mf_bytes_put(to, text, n);
+            mf_pieces_put(to, text, n);
             format += 6;
         } else if (strncmp(format, "{bos}", 5) == 0 || strncmp(format, "{eos}", 5) == 0) {
             const char *token = format[1] == 'b' ? chat->bos : chat->eos;
 
-            mf_bytes_put(to, token, strlen(token));
+            mf_bytes_put(&to->text, token, strlen(token));
             format += 5;
         } else if (*format) {
-            mf_bytes_put(to, format++, 1);
+            mf_bytes_put(&to->text, format++, 1);
         }
     }
 }
@@ -155,20 +155,21 @@ static int check(const struct mf_chat *chat, size_t messages, const struct mf_ch
 
 /* A message; @p before: a text of the system in front of it, or NULL. */
 static void say_message(const struct mf_chat *chat, const struct mf_chat_message *m,
-                        const struct mf_chat_message *before, struct mf_bytes *to)
+                        const struct mf_chat_message *before, struct mf_pieces *to)
 {
-    struct mf_bytes text = {0};
+    struct mf_pieces said = {0};
+    struct mf_bytes *text = &said.text;
     struct mf_span part;
 
-    if (before) say(chat, chat->form.wrap, before->text, before->bytes, &text);
-    mf_bytes_put(&text, m->text, m->bytes);
-    part = chat->form.trims ? trimmed(text.at, text.count) : (struct mf_span){0, text.count};
-    say(chat, chat->form.role[role_of(m->role)], text.at ? text.at + part.first : "", part.count, to);
-    mf_bytes_free(&text);
+    if (before) say(chat, chat->form.wrap, before->text, before->bytes, &said);
+    mf_bytes_put(text, m->text, m->bytes);
+    part = chat->form.trims ? trimmed(text->at, text->count) : (struct mf_span){0, text->count};
+    say(chat, chat->form.role[role_of(m->role)], text->at ? text->at + part.first : "", part.count, to);
+    mf_pieces_free(&said);
 }
 
 int mf_chat_write(const struct mf_chat *chat, size_t messages, const struct mf_chat_message *message,
-                  struct mf_bytes *prompt)
+                  struct mf_pieces *prompt)
 {
     const struct mf_chat_form *f = &chat->form;
     const struct mf_chat_message *before = NULL;

@@ -29,9 +29,10 @@ int mf_chat_open(const char *name, const char *folder, struct mf_chat **chat);
 void mf_chat_close(struct mf_chat *chat);
 const char *mf_chat_name(const struct mf_chat *chat);
 
-/** Appends the prompt for the next answer of the assistant, with the tokens that begin a text. Refuses with MF_USAGE
- * roles that the template has not, or in an order that it does not take. */
+/** Appends the prompt for the next answer of the assistant, with the tokens that begin a text. Its pieces are the texts
+ * of messages, which users wrote. Refuses with MF_USAGE roles that the template has not, or in an order that it does
+ * not take. */
 int mf_chat_write(const struct mf_chat *chat, size_t messages, const struct mf_chat_message *message,
-                  struct mf_bytes *prompt);
+                  struct mf_pieces *prompt);
 
 #endif

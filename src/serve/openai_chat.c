@@ -57,9 +57,12 @@ static void read_message(struct mf_body *b, size_t i, const struct mf_json *json
 static void write_prompt(struct mf_body *b, const struct mf_served *served, size_t n,
                          const struct mf_chat_message *message, struct mf_ask *ask)
 {
+    struct mf_pieces written = {0};
+
+    if (mf_chat_write(served->chat, n, message, &written) != MF_OK) mf_body_refuse(b, "%s", mf_err_text());
     ask->prompt = MF_MUST(calloc(1, sizeof *ask->prompt), "a prompt");
+    *ask->prompt = (struct mf_ask_prompt){.text = written.text, .user = written.span, .users = written.count};
     ask->prompts = 1;
-    if (mf_chat_write(served->chat, n, message, &ask->prompt->text) != MF_OK) mf_body_refuse(b, "%s", mf_err_text());
 }
 
 static void read_messages(struct mf_body *b, const struct mf_served *served, struct mf_ask *ask)

@@ -39,7 +39,8 @@ static void check_row(const struct mf_chat *chat, const struct mf_json *row)
     const struct mf_json *list = mf_json_get(row, "messages"), *want = mf_json_get(row, "text");
     const size_t n = mf_json_count(list);
     struct mf_chat_message message[16];
-    struct mf_bytes text = {0};
+    struct mf_pieces said = {0};
+    const struct mf_bytes *text = &said.text;
     int rc;
 
     for (size_t i = 0; i < n && i < 16; ++i) {
@@ -48,13 +49,13 @@ static void check_row(const struct mf_chat *chat, const struct mf_json *row)
         message[i] = (struct mf_chat_message){mf_json_to_text(mf_json_item(mf_json_item(list, i), 0)),
                                               mf_json_to_text(words), mf_json_length(words)};
     }
-    rc = mf_chat_write(chat, n, message, &text);
+    rc = mf_chat_write(chat, n, message, &said);
     CHECK_SAYS((rc == MF_OK) == (mf_json_kind(want) == MF_JSON_TEXT), "%s: %d %s", mf_chat_name(chat), rc,
                mf_err_text());
     if (rc == MF_OK)
-        CHECK_SAYS(text.count == mf_json_length(want) && memcmp(text.at, mf_json_to_text(want), text.count) == 0,
-                   "%s: '%.*s', want '%s'", mf_chat_name(chat), (int)text.count, text.at, mf_json_to_text(want));
-    mf_bytes_free(&text);
+        CHECK_SAYS(text->count == mf_json_length(want) && memcmp(text->at, mf_json_to_text(want), text->count) == 0,
+                   "%s: '%.*s', want '%s'", mf_chat_name(chat), (int)text->count, text->at, mf_json_to_text(want));
+    mf_pieces_free(&said);
 }
 
 /* @p form by its name, and the same by the template in a file, or in a member of one. */
@@ -116,18 +117,19 @@ static void check_file(void)
 {
     const struct mf_chat_message said[] = {{"user", "Hi\\n {eos}", 10}, {"assistant", "{", 1}, {"user", "", 0}};
     const struct mf_chat_message guided[] = {{"system", "x", 1}, {"user", "y", 1}};
-    struct mf_bytes text = {0};
+    struct mf_pieces text = {0};
     struct mf_chat *chat;
 
     put("form", "# a comment\nbegin {bos}\n\nuser U: {text}\\n\r\nassistant A: {text}{eos}\\\\\\n\nanswer A:");
     CHECK(mf_chat_open(path_of("form"), folder, &chat) == MF_OK && chat);
     if (!chat) return;
     CHECK(mf_chat_write(chat, 3, said, &text) == MF_OK);
-    mf_bytes_put(&text, "", 1);
-    CHECK_SAYS(strcmp(text.at, "<s>U: Hi\\n {eos}\nA: {</s>\\\nU: \nA:") == 0, "%s", text.at);
+    mf_bytes_put(&text.text, "", 1);
+    CHECK(text.count == 3 && text.span[0].first == 6 && text.span[0].count == 10 && text.span[2].count == 0);
+    CHECK_SAYS(strcmp(text.text.at, "<s>U: Hi\\n {eos}\nA: {</s>\\\nU: \nA:") == 0, "%s", text.text.at);
     CHECK(mf_chat_write(chat, 2, guided, &text) == MF_USAGE && strstr(mf_err_text(), "has the role 'system'"));
     CHECK(mf_chat_write(chat, 0, NULL, &text) == MF_USAGE);
-    mf_bytes_free(&text);
+    mf_pieces_free(&text);
     mf_chat_close(chat);
 }
 

@@ -94,10 +94,10 @@ static void read_most(struct mf_body *b, struct mf_ask *ask)
     ask->most = (size_t)mf_body_whole(b, names[!newer], 0, &mf_range_counts);
 }
 
-int mf_openai_read_chat(const struct mf_served *served, const struct mf_json *json, struct mf_ask *ask)
+int mf_openai_read_chat(const struct mf_served *served, const struct mf_json *body, struct mf_ask *ask)
 {
     static const struct mf_unserved unserved[] = {{"top_logprobs", 0}, {NULL, 0}};
-    struct mf_body b = {.json = json, .refuses = 400, .empty = 400};
+    struct mf_body b = {.json = body, .refuses = 400, .empty = 400};
 
     ask->chats = 1;
     ask->bare = !mf_body_flag(&b, "add_special_tokens", 0);

@@ -11,7 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 tools=(gcc libc6-dev make cmake ninja-build pkg-config)
 libraries=(openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libfftw3-dev libyaml-dev libjansson-dev libpng-dev
-    libtiff-dev libcairo2-dev libdnnl-dev libpcre2-dev libutf8proc-dev fonts-dejavu-core zlib1g-dev libssl-dev)
+    libtiff-dev libcairo2-dev libdnnl-dev libpcre2-dev libutf8proc-dev libmicrohttpd-dev fonts-dejavu-core zlib1g-dev
+    libssl-dev)
 for_package=(file dpkg-dev) # cpack -G DEB asks them what a package depends on
 for_tests=(g++ python3-h5py python3-numpy hdf5-tools clang-format)
 for_slurm=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libpmix-dev iproute2)

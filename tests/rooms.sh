@@ -28,6 +28,7 @@ function owner(header) {
     if (header ~ /^(hdf5|H5.*|png|tiffio|tiff|cairo.*|zlib)\.h$/ || header ~ /^(openssl|cairo)\//) return "^io/"
     if (header ~ /^(fftw3|omp|cblas)\.h$/ || header ~ /^oneapi\//) return "^kernels/cpu/"
     if (header ~ /^(yaml|jansson)\.h$/) return "^src/base/"
+    if (header == "microhttpd.h") return "^src/serve/"
     if (header ~ /^(pcre2|utf8proc)\.h$/) return "^src/text/"
     if (header ~ /^(cuda|cublas|cudnn|nvml).*\.h$/) return "^kernels/cuda/"
     return ""

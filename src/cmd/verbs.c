@@ -21,6 +21,7 @@ const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_infer_regress,
     &mf_cmd_infer_tokens,
     &mf_cmd_infer_text_generation,
+    &mf_cmd_serve,
     &mf_cmd_info,
     &mf_cmd_interpolate,
     &mf_cmd_launch,

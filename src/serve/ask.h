@@ -69,6 +69,7 @@ struct mf_served {
     const char *version;       /* of the program */
     const char *family, *type; /* llama, bf16 */
     enum mf_ask_kind kind;
+    size_t vocabulary;            /* tokens that the model knows */
     size_t context, input, total; /* tokens: of the model, of a prompt, of a prompt and its answer */
     size_t requests, queue;       /* at a time; that wait */
     size_t batch;                 /* prompts of a request */

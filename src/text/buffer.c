@@ -1,6 +1,8 @@
 /* See buffer.h. */
 #include "src/text/buffer.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +25,29 @@ void mf_bytes_put(struct mf_bytes *bytes, const void *from, size_t n)
     bytes->count += n;
 }
 
+void mf_bytes_room(struct mf_bytes *bytes, size_t count) { bytes->at = grow(bytes->at, 1, count, &bytes->room); }
+
 void mf_bytes_point(struct mf_bytes *bytes, uint32_t point)
 {
     char utf8[4];
 
     mf_bytes_put(bytes, utf8, mf_point_write(point, utf8));
+}
+
+void mf_bytes_say(struct mf_bytes *bytes, const char *format, ...)
+{
+    va_list values, again;
+    int n;
+
+    va_start(values, format);
+    va_copy(again, values);
+    n = vsnprintf(NULL, 0, format, values);
+    va_end(values);
+    MF_ASSERT(n >= 0);
+    bytes->at = grow(bytes->at, 1, bytes->count + (size_t)n + 1, &bytes->room); /* with the NUL of printf */
+    (void)vsnprintf(bytes->at + bytes->count, (size_t)n + 1, format, again);
+    va_end(again);
+    bytes->count += (size_t)n;
 }
 
 void mf_bytes_free(struct mf_bytes *bytes)

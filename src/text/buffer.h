@@ -15,6 +15,10 @@ struct mf_bytes {
 /** Appends @p n bytes; the UTF-8 of a code point. */
 void mf_bytes_put(struct mf_bytes *bytes, const void *from, size_t n);
 void mf_bytes_point(struct mf_bytes *bytes, uint32_t point);
+/** Makes room for so many bytes in all. */
+void mf_bytes_room(struct mf_bytes *bytes, size_t count);
+/** Appends a text by the rules of printf. */
+void mf_bytes_say(struct mf_bytes *bytes, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mf_bytes_free(struct mf_bytes *bytes);
 
 /** A text and the pieces that it was cut to, in order. Bytes between pieces belong to none. */

@@ -303,6 +303,14 @@ const char *mf_tokenizer_piece(const struct mf_tokenizer *t, size_t number, size
     return text ? text : mf_vocab_text(&t->vocab, number, n);
 }
 
+int mf_tokenizer_is_special(const struct mf_tokenizer *t, size_t number)
+{
+    int special = 0;
+    size_t n;
+
+    return mf_added_text(t->added, number, &n, &special) && special;
+}
+
 int32_t mf_tokenizer_find(const struct mf_tokenizer *t, const char *text, size_t n)
 {
     const int32_t number = mf_added_find(t->added, text, n);

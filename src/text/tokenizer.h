@@ -49,6 +49,9 @@ int mf_tokenizer_decode(const struct mf_tokenizer *tokenizer, const uint32_t *nu
 /** The text of a token as it stands in the file, and its length; NULL: no token has this number. */
 const char *mf_tokenizer_piece(const struct mf_tokenizer *tokenizer, size_t number, size_t *n);
 
+/** Is it a special token, such as the end of a text? */
+int mf_tokenizer_is_special(const struct mf_tokenizer *tokenizer, size_t number);
+
 /** The number of a token with this text, or -1. */
 int32_t mf_tokenizer_find(const struct mf_tokenizer *tokenizer, const char *text, size_t n);
 

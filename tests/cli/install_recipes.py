@@ -146,7 +146,7 @@ def spack():
         check(option == "CMAKE_CUDA_ARCHITECTURES" or re.search(rf"^{option}:", cache, re.M), f"no option {option}")
     check(package.git == sources.as_uri(), f"it builds {package.git}")
     wanted = re.findall(r"^(?:find_package|pkg_check_modules)\((\w+)", (sources / "CMakeLists.txt").read_text(), re.M)
-    known = {"MPI": "mpi", "HDF5": "hdf5", "FFTW": "fftw", "YAML": "libyaml", "JANSSON": "jansson", "CAIRO": "cairo", "CRYPTO": "openssl", "PCRE2": "pcre2", "UTF8PROC": "utf8proc",
+    known = {"MPI": "mpi", "HDF5": "hdf5", "FFTW": "fftw", "YAML": "libyaml", "JANSSON": "jansson", "CAIRO": "cairo", "CRYPTO": "openssl", "PCRE2": "pcre2", "UTF8PROC": "utf8proc", "MICROHTTPD": "libmicrohttpd",
              "PNG": "libpng", "TIFF": "libtiff", "ZLIB": "zlib-api", "PkgConfig": "pkgconfig", "Threads": "c", "OpenMP": "c"}
     for library in wanted:
         check(known.get(library) in needs, f"CMake looks for {library}, the recipe does not")

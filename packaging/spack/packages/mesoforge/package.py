@@ -32,6 +32,7 @@ class Mesoforge(CMakePackage, CudaPackage):
     depends_on("openssl")
     depends_on("pcre2+jit")
     depends_on("utf8proc")
+    depends_on("libmicrohttpd")
     depends_on("cuda@12:", when="+cuda")
 
     def cmake_args(self):

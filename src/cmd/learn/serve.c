@@ -1,0 +1,379 @@
+/* serve: a language model answers requests over HTTP. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "src/base/bounds.h"
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/base/log.h"
+#include "src/base/stop.h"
+#include "src/base/text.h"
+#include "src/cmd/infer_plan.h"
+#include "src/cmd/peaks.h"
+#include "src/cmd/unused.h"
+#include "src/gen/stops.h"
+#include "src/model/language_files.h"
+#include "src/place/pipeline.h"
+#include "src/serve/chat.h"
+#include "src/serve/http.h"
+#include "src/serve/server.h"
+
+struct serve {
+    struct mf_common common;
+    const char *host, *api, *key_file, *template, *name, *plan, *map, *dtype;
+    long port, requests, queue, input, total, context, body, seconds, grace, tensor, stages;
+    int logs;
+    struct mf_texts keep;
+};
+
+#define ROW(word, field, kind, standard, help) MF_OPT(serve, word, field, kind, standard, help)
+
+static const struct mf_opt rows[] = {
+    ROW("host", host, MF_TEXT, "127.0.0.1", "address to listen on; 0.0.0.0: all of this machine"),
+    ROW("port", port, MF_LONG, "8080", "port to listen on; 0: a free one"),
+    MF_CHOICE(serve, "api-type", api, "all", "all|tgi|tei|openai|vllm", "paths that are served; vllm speaks openai"),
+    ROW("max-concurrent-requests", requests, MF_LONG, "8", "prompts that are continued at the same time, at most"),
+    ROW("max-queue", queue, MF_LONG, "128", "requests that wait, at most; another one gets the status 429"),
+    ROW("max-input-tokens", input, MF_LONG, NULL, "tokens of a prompt, at most; left out: one less than together"),
+    ROW("max-total-tokens", total, MF_LONG, NULL,
+        "tokens of a prompt and its answer together, at most; left out: the longest context that fits the memory"),
+    ROW("max-body", body, MF_LONG, "2097152", "bytes of a request, at most"),
+    ROW("request-seconds", seconds, MF_LONG, "30",
+        "seconds that a request may take to arrive, and a client may be silent or not read"),
+    ROW("grace", grace, MF_LONG, "30", "seconds that answers have to end when the server leaves"),
+    ROW("api-key-file", key_file, MF_TEXT, NULL,
+        "requests need the key in this file's first line: Authorization: Bearer KEY"),
+    ROW("chat-template", template, MF_TEXT, NULL,
+        "chatml, llama2, llama3, mistral, zephyr, or a file with a line for each role; left out: that of the model, "
+        "if it is one of these"),
+    ROW("served-model-name", name, MF_TEXT, NULL, "name of the model for clients; left out: that of its folder"),
+    ROW("log-requests", logs, MF_FLAG, NULL, "a line in the log for each request"),
+    ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
+    ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
+    ROW("map", map, MF_TEXT, NULL,
+        "which stage has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map); names: cpu, cuda:N, rank:N"),
+    MF_DTYPE_ROWS(serve),
+    MF_INFER_PLAN_ROW(serve),
+    MF_OPT_END};
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+struct job {
+    struct mf_session *session;
+    const struct serve *o;
+    const char *folder;
+    struct mf_language model;
+    struct mf_gen_work work;
+    struct mf_run_plan plan;
+    struct mf_engine *engine;
+    struct mf_tokens ends;
+    struct mf_served served;
+
+    /* rank 0 */
+    char *key;
+    struct mf_chat *chat;
+    struct mf_tokenizer *cuts, *tells; /* of the thread of HTTP, and of the engine's */
+    struct mf_desk *desk;
+    struct mf_http *http;
+};
+
+/* -- what is to be served -- */
+
+enum { KEY = 4096, BATCH = 128 /* prompts of a request */ };
+
+static int read_key(struct job *job)
+{
+    const char *path = job->o->key_file;
+    struct stat about;
+    size_t n;
+
+    if (!path) return MF_OK;
+    MF_TRY(mf_text_load(path, KEY, &job->key, &n));
+    job->key[strcspn(job->key, "\r\n")] = 0;
+    if (!*job->key || n > KEY)
+        return mf_fail(MF_INPUT, "'%.300s' has no key of at most %d bytes in its first line", path, KEY);
+    if (stat(path, &about) == 0 && about.st_mode & (S_IRGRP | S_IROTH))
+        mf_warn("others may read the key in '%.300s'; try: chmod 600", path);
+    return MF_OK;
+}
+
+static int find_work(struct job *job)
+{
+    const struct serve *o = job->o;
+    size_t stages;
+    int has_weights;
+
+    MF_TRY(mf_decoder_read(job->folder, &job->model, &has_weights));
+    MF_TRY(mf_language_weigh(&job->model, o->dtype, &o->keep));
+    MF_TRY(mf_place_map_stages(o->map, &stages));
+    job->work = (struct mf_gen_work){.model = &job->model,
+                                     .name = mf_name_base(job->folder),
+                                     .requests = (size_t)o->requests,
+                                     .context = (size_t)o->total,
+                                     .waits = 1,
+                                     .tensor = (size_t)o->tensor,
+                                     .stages = o->map && !o->stages ? stages : (size_t)o->stages,
+                                     .map = o->map,
+                                     .deterministic = o->common.deterministic};
+    if ((size_t)o->total > job->model.context)
+        return mf_fail(MF_USAGE, "--max-total-tokens %ld: the model of '%.300s' has %zu positions", o->total,
+                       job->folder, job->model.context);
+    return mf_gen_tokens(o->total ? (size_t)o->total : job->model.context, 0, &job->work.prompt, &job->work.made);
+}
+
+/* Small files, on every rank. */
+static int prepare(struct job *job)
+{
+    MF_TRY(find_work(job));
+    MF_TRY(mf_stops_read(job->folder, job->model.vocabulary, &job->ends));
+    if (job->session->comm->rank > 0) return MF_OK;
+    MF_TRY(read_key(job));
+    MF_TRY(mf_chat_open(job->o->template, job->folder, &job->chat));
+    MF_TRY(mf_tokenizer_open(job->folder, &job->cuts));
+    return mf_tokenizer_open(job->folder, &job->tells);
+}
+
+static void tell_facts(struct job *job)
+{
+    const struct serve *o = job->o;
+    const size_t context = mf_engine_context(job->engine);
+
+    job->served = (struct mf_served){.model = o->name ? o->name : job->work.name,
+                                     .version = MF_VERSION,
+                                     .family = mf_language_name(job->model.family),
+                                     .type = mf_type_name(mf_engine_says(job->engine)->weights),
+                                     .kind = MF_ASK_TEXT,
+                                     .vocabulary = job->model.vocabulary,
+                                     .context = job->model.context,
+                                     .input = o->input ? (size_t)o->input : context - 1,
+                                     .total = context,
+                                     .requests = job->work.requests,
+                                     .queue = (size_t)o->queue,
+                                     .batch = BATCH,
+                                     .started = (long long)time(NULL),
+                                     .chat = job->chat};
+}
+
+/* -- opening -- */
+
+/* Others wait in the system's queue of connections, if there are too few descriptors. */
+static unsigned connections(const struct serve *o)
+{
+    const size_t wanted = 2 * (size_t)(o->requests + o->queue) + 64;
+    struct rlimit most;
+
+    if (getrlimit(RLIMIT_NOFILE, &most) != 0 || most.rlim_cur > wanted + 64) return (unsigned)wanted;
+    return (unsigned)mf_max(most.rlim_cur / 2, 1);
+}
+
+static int is_loopback(const char *host)
+{
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
+}
+
+/* The port is taken before weights are read. */
+static int open_http(struct job *job)
+{
+    const struct serve *o = job->o;
+    const struct mf_http_wish wish = {.host = o->host,
+                                      .port = (unsigned)o->port,
+                                      .dialects = strcmp(o->api, "all") == 0 ? ~0u : mf_dialect_of(o->api),
+                                      .key = job->key,
+                                      .body = (size_t)o->body,
+                                      .seconds = (unsigned)o->seconds,
+                                      .connections = connections(o),
+                                      .logs = o->logs};
+
+    if (job->session->comm->rank > 0) return MF_OK;
+    if (!is_loopback(o->host))
+        mf_warn("others may reach the server at %.200s%s", o->host,
+                job->key ? "" : ", and it asks for no key (--api-key-file)");
+    job->desk = mf_desk_open(&(struct mf_desk_wish){(size_t)o->queue, MF_HTTP_UNREAD, mf_http_wake});
+    return mf_http_open(&wish, job->desk, &job->http);
+}
+
+static int open_engine(struct job *job)
+{
+    const struct mf_session *s = job->session;
+    struct mf_engine_wish wish;
+
+    MF_TRY(mf_infer_plan(job->session, &job->work, job->o->plan, &wish, &job->plan));
+    mf_place_map_say(job->o->map, !s->backend->devices);
+    return mf_engine_open(job->folder, &wish, s->queue, &job->engine);
+}
+
+static int one_token(void *context, uint32_t token, double log_probability)
+{
+    (void)context, (void)token, (void)log_probability;
+    return 0;
+}
+
+/* A server that answers has made a token. Collective. */
+static int try_step(const struct job *job)
+{
+    const uint32_t token = 0;
+    const struct mf_request request = {.token = &token, .tokens = 1, .most = 1, .told = one_token};
+    int left = mf_engine_add(job->engine, &request);
+
+    while (left > 0) left = mf_engine_step(job->engine);
+    return mf_agree(job->session->comm, left < 0 ? -left : MF_OK);
+}
+
+static int announce(const struct job *job)
+{
+    const char *url = mf_http_url(job->http);
+    struct mf_json *all;
+    int rc;
+
+    if (!job->o->common.json) {
+        printf("%s serves %s\n", url, job->served.model);
+        return fflush(stdout) == 0 ? MF_OK : mf_fail(MF_OUTPUT, "standard output cannot be written");
+    }
+    all = mf_json_object();
+    MF_JSON(all, "url", url, "model", job->served.model, "family", job->served.family, "requests", job->served.requests,
+            "max_input_tokens", job->served.input, "max_total_tokens", job->served.total);
+    (void)mf_run_plan_put(&job->plan, all);
+    rc = mf_json_write(all, stdout);
+    mf_json_free(all);
+    return rc == MF_OK && fflush(stdout) != 0 ? mf_fail(MF_OUTPUT, "standard output cannot be written") : rc;
+}
+
+/* -- the verb -- */
+
+static int leaves(void *context)
+{
+    (void)context;
+    return mf_stop_signal() != 0;
+}
+
+static void closes(void *context)
+{
+    struct job *job = context;
+
+    mf_info("the server leaves; answers have %ld s to end", job->o->grace);
+    mf_http_quiet(job->http);
+}
+
+static int serve(struct job *job)
+{
+    const struct mf_comm *comm = job->session->comm;
+    const struct mf_server_wish wish = {.comm = comm,
+                                        .engine = job->engine,
+                                        .served = &job->served,
+                                        .desk = job->desk,
+                                        .tokenizer = job->tells,
+                                        .ends = &job->ends,
+                                        .grace = (double)job->o->grace,
+                                        .leaves = leaves,
+                                        .closes = closes,
+                                        .context = job};
+
+    MF_TRY(try_step(job));
+    tell_facts(job);
+    if (comm->rank == 0) mf_http_serve(job->http, &job->served, job->cuts);
+    MF_TRY(mf_agree(comm, comm->rank == 0 ? announce(job) : MF_OK));
+    return mf_server_run(&wish);
+}
+
+static int work(struct job *job)
+{
+    const struct mf_session *s = job->session;
+
+    MF_TRY(mf_infer_same(s, job->folder));
+    MF_TRY(mf_agree(s->comm, prepare(job)));
+    if (job->o->common.dry_run) return mf_infer_book(job->session, &job->work);
+    mf_stop_on_signals();
+    MF_TRY(mf_agree(s->comm, open_http(job)));
+    MF_TRY(open_engine(job));
+    return serve(job);
+}
+
+static void give(struct job *job)
+{
+    mf_http_close(job->http, 2);
+    mf_desk_close(job->desk);
+    mf_engine_close(job->engine);
+    mf_run_plan_free(&job->plan);
+    mf_tokens_free(&job->ends);
+    mf_tokenizer_close(job->cuts);
+    mf_tokenizer_close(job->tells);
+    mf_chat_close(job->chat);
+    free(job->key);
+}
+
+static int run(struct mf_session *s, void *options)
+{
+    struct job job = {.session = s, .o = options};
+    const char *const *words;
+    int rc;
+
+    (void)mf_options_positional(s->options, &words);
+    job.folder = words[0];
+    rc = mf_agree(s->comm, work(&job));
+    if (rc == MF_OK && s->common->dry_run) rc = mf_infer_counted(s, &job.work);
+    give(&job);
+    return mf_agree(s->comm, rc);
+}
+
+static int between(const char *word, long value, long least, long most)
+{
+    if (value >= least && value <= most) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s must be %ld to %ld, not %ld", word, least, most, value);
+}
+
+/* Left out it is 0. */
+static int given(const struct mf_session *s, const char *word, long value)
+{
+    return mf_options_given(s->options, word) ? between(word, value, 1, INT32_MAX) : MF_OK;
+}
+
+static int check(const struct mf_session *s, void *options)
+{
+    const struct serve *o = options;
+    const char *const *words;
+
+    if (mf_options_positional(s->options, &words) == 0)
+        return mf_fail(MF_USAGE, "no model; try: mesoforge serve FOLDER");
+    MF_TRY(between("port", o->port, 0, 65535));
+    MF_TRY(between("max-concurrent-requests", o->requests, 1, MF_GEN_REQUESTS));
+    MF_TRY(between("max-queue", o->queue, 0, 100000));
+    MF_TRY(between("max-body", o->body, 1024, 1L << 30));
+    MF_TRY(between("request-seconds", o->seconds, 1, 86400));
+    MF_TRY(between("grace", o->grace, 0, 86400));
+    MF_TRY(given(s, "max-input-tokens", o->input));
+    MF_TRY(given(s, "max-total-tokens", o->total));
+    if (o->total == 1) return mf_fail(MF_USAGE, "--max-total-tokens 1: a prompt and its answer need 2");
+    if (o->total && o->input >= o->total)
+        return mf_fail(MF_USAGE, "--max-input-tokens %ld leaves no token for an answer; --max-total-tokens is %ld",
+                       o->input, o->total);
+    MF_UNUSED(s, "a server writes no file", "output", "data_folder", "information");
+    MF_TRY(given(s, "tp", o->tensor));
+    return given(s, "pp", o->stages);
+}
+
+const struct mf_cmd mf_cmd_serve = {
+    .name = "serve",
+    .summary = "answer requests over HTTP by a language model",
+    .synopsis = "FOLDER [--port 8080] [--host 127.0.0.1] [--max-concurrent-requests 8]",
+    .text =
+        "Reads a language model as infer text-generation does, and answers requests over HTTP as TGI, TEI and OpenAI "
+        "do: /generate, /generate_stream, /v1/completions, /v1/chat/completions, /health, /metrics. Requests that "
+        "come together are continued together, and an answer does not depend on the others. A client that goes away "
+        "ends its request. A full queue is told at once, by the status 429.\n"
+        "\n"
+        "It listens on this machine alone, unless --host says otherwise. SIGTERM, or SIGUSR1 under mpirun, lets "
+        "answers end within --grace seconds, and then ends the server with exit status 0.\n"
+        "\n"
+        "  mesoforge serve gpt2\n"
+        "  curl http://127.0.0.1:8080/generate -d '{\"inputs\": \"The pore\"}'\n"
+        "  mpirun -n 4 mesoforge serve llama --tp 2 --pp 2 --port 9000\n",
+    .tables = tables,
+    .size = sizeof(struct serve),
+    .positional_max = 1,
+    .check = check,
+    .run = run,
+    .work = MF_WORK_CORES,
+    .remedy = "a smaller --max-total-tokens, or fewer --max-concurrent-requests",
+};

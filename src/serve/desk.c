@@ -1,0 +1,296 @@
+/* See desk.h. */
+#include "src/serve/desk.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "src/base/bounds.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+
+struct mf_desk {
+    struct mf_desk_wish wish;
+    pthread_mutex_t lock;
+    pthread_cond_t bell; /* a ticket came, or the state turned */
+    struct mf_ticket *first, **last;
+    size_t queue;
+    unsigned long long number;
+    enum mf_desk_state state;
+    struct mf_meter *meter;
+};
+
+static void lock(const struct mf_desk *desk) { (void)pthread_mutex_lock((pthread_mutex_t *)&desk->lock); }
+static void unlock(const struct mf_desk *desk) { (void)pthread_mutex_unlock((pthread_mutex_t *)&desk->lock); }
+
+struct mf_desk *mf_desk_open(const struct mf_desk_wish *wish)
+{
+    struct mf_desk *d = MF_MUST(calloc(1, sizeof *d), "a desk");
+    pthread_condattr_t monotonic;
+
+    d->wish = *wish;
+    d->last = &d->first;
+    d->meter = mf_meter_open();
+    (void)pthread_mutex_init(&d->lock, NULL);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&d->bell, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    return d;
+}
+
+void mf_desk_close(struct mf_desk *d)
+{
+    if (!d) return;
+    MF_ASSERT(!d->first);
+    mf_meter_close(d->meter);
+    (void)pthread_cond_destroy(&d->bell);
+    (void)pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+void mf_desk_turn(struct mf_desk *d, enum mf_desk_state state)
+{
+    lock(d);
+    d->state = state;
+    (void)pthread_cond_signal(&d->bell);
+    unlock(d);
+}
+
+enum mf_desk_state mf_desk_state(const struct mf_desk *d)
+{
+    enum mf_desk_state state;
+
+    lock(d);
+    state = d->state;
+    unlock(d);
+    return state;
+}
+
+struct mf_meter *mf_desk_meter(struct mf_desk *d) { return d->meter; }
+
+static void free_ticket(struct mf_ticket *t)
+{
+    mf_ask_free(&t->ask);
+    mf_bytes_free(&t->out);
+    free(t);
+}
+
+/* -- of HTTP -- */
+
+struct mf_ticket *mf_desk_put(struct mf_desk *d, const struct mf_route *route, struct mf_ask *ask, int socket,
+                              int *status)
+{
+    struct mf_ticket *t = NULL;
+
+    lock(d);
+    *status = d->state != MF_DESK_SERVES ? 503 : d->queue >= d->wish.queue ? 429 : 0;
+    if (*status == 0) {
+        t = MF_MUST(calloc(1, sizeof *t), "a request");
+        *t = (struct mf_ticket){.route = route, .ask = *ask, .desk = d, .came = mf_now(), .socket = socket};
+        t->name.number = ++d->number;
+        t->name.created = (long long)time(NULL);
+        *d->last = t;
+        d->last = &t->next;
+        ++d->queue;
+        (void)pthread_cond_signal(&d->bell);
+    }
+    unlock(d);
+    return t;
+}
+
+/* Under the lock. */
+static void put_to_sleep(struct mf_ticket *t, void *sleeper, void (*sleep)(void *sleeper))
+{
+    t->sleeper = sleeper;
+    sleep(sleeper);
+}
+
+int mf_desk_ready(struct mf_ticket *t, void *sleeper, void (*sleep)(void *sleeper), int *status)
+{
+    int ready;
+
+    lock(t->desk);
+    *status = t->status;
+    ready = t->ended || (t->ask.streams && t->status == 200);
+    if (!ready) put_to_sleep(t, sleeper, sleep);
+    unlock(t->desk);
+    return ready;
+}
+
+enum mf_fetched mf_desk_fetch(struct mf_ticket *t, void *sleeper, void (*sleep)(void *sleeper), char *to, size_t room,
+                              size_t *bytes)
+{
+    enum mf_fetched fetched = MF_FETCHED_BYTES;
+
+    lock(t->desk);
+    *bytes = mf_min(room, t->out.count);
+    if (*bytes > 0) {
+        memcpy(to, t->out.at, *bytes);
+        memmove(t->out.at, t->out.at + *bytes, t->out.count -= *bytes);
+    } else if (t->ended) {
+        fetched = t->broken ? MF_FETCHED_BROKEN : MF_FETCHED_END;
+    } else {
+        fetched = MF_FETCHED_LATER;
+        put_to_sleep(t, sleeper, sleep);
+    }
+    unlock(t->desk);
+    return fetched;
+}
+
+struct mf_bytes mf_desk_fetch_all(struct mf_ticket *t)
+{
+    struct mf_bytes all;
+
+    lock(t->desk);
+    MF_ASSERT(t->ended);
+    all = t->out;
+    t->out = (struct mf_bytes){0};
+    unlock(t->desk);
+    return all;
+}
+
+void mf_desk_leave(struct mf_ticket *t)
+{
+    struct mf_desk *d = t->desk;
+    int is_last;
+
+    lock(d);
+    t->socket = -1;
+    t->sleeper = NULL;
+    is_last = t->left;
+    unlock(d);
+    if (is_last) free_ticket(t);
+}
+
+/* -- of the engine -- */
+
+/* Under the lock. */
+static struct mf_ticket *pop(struct mf_desk *d)
+{
+    struct mf_ticket *t = d->first;
+
+    if (!t) return NULL;
+    d->first = t->next;
+    if (!d->first) d->last = &d->first;
+    t->next = NULL;
+    --d->queue;
+    return t;
+}
+
+static struct timespec after(double seconds)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += (long)(1e9 * (seconds - (double)(long)seconds));
+    t.tv_sec += (long)seconds + t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+struct mf_ticket *mf_desk_take(struct mf_desk *d, double seconds)
+{
+    const struct timespec until = after(seconds);
+    struct mf_ticket *t;
+
+    lock(d);
+    if (!d->first && seconds > 0) (void)pthread_cond_timedwait(&d->bell, &d->lock, &until);
+    t = pop(d);
+    unlock(d);
+    return t;
+}
+
+size_t mf_desk_queue(struct mf_desk *d)
+{
+    size_t queue;
+
+    lock(d);
+    queue = d->queue;
+    unlock(d);
+    return queue;
+}
+
+/* Under the lock, so the socket stays open. A client that has closed its half has gone, too. */
+static int has_gone(const struct mf_ticket *t)
+{
+    struct pollfd look = {.fd = t->socket, .events = POLLRDHUP};
+
+    if (t->socket < 0) return 1;
+    return poll(&look, 1, 0) > 0 && look.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL);
+}
+
+static int listens(const struct mf_ticket *t) { return !has_gone(t) && t->out.count <= t->desk->wish.out; }
+
+int mf_desk_listens(struct mf_ticket *t)
+{
+    int yes;
+
+    lock(t->desk);
+    yes = listens(t);
+    unlock(t->desk);
+    return yes;
+}
+
+/* Under the lock. */
+static void wake(struct mf_ticket *t)
+{
+    void *sleeper = t->sleeper;
+
+    t->sleeper = NULL;
+    if (sleeper) t->desk->wish.wake(sleeper);
+}
+
+void mf_desk_say(struct mf_ticket *t, int status, const void *bytes, size_t n)
+{
+    lock(t->desk);
+    if (!t->status) t->status = status;
+    if (t->socket >= 0) mf_bytes_put(&t->out, bytes, n);
+    wake(t);
+    unlock(t->desk);
+}
+
+void mf_desk_end(struct mf_ticket *t, int broken)
+{
+    struct mf_desk *d = t->desk;
+    int is_last;
+
+    lock(d);
+    t->ended = t->left = 1;
+    t->broken = broken;
+    is_last = t->socket < 0;
+    if (!is_last) wake(t);
+    unlock(d);
+    if (is_last) free_ticket(t);
+}
+
+void mf_desk_sweep(struct mf_desk *d)
+{
+    struct mf_ticket *gone = NULL;
+
+    lock(d);
+    for (struct mf_ticket **at = &d->first; *at;) {
+        struct mf_ticket *t = *at;
+
+        if (!has_gone(t)) {
+            at = &t->next;
+            continue;
+        }
+        *at = t->next;
+        t->next = gone;
+        gone = t;
+        --d->queue;
+    }
+    d->last = &d->first;
+    while (*d->last) d->last = &(*d->last)->next;
+    unlock(d);
+    while (gone) {
+        struct mf_ticket *t = gone;
+
+        gone = t->next;
+        mf_desk_end(t, 1);
+    }
+}

@@ -1,0 +1,414 @@
+/* See http.h. Documentation: https://www.gnu.org/software/libmicrohttpd/manual/ */
+#include "src/serve/http.h"
+
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/serve/fit.h"
+
+enum { MEMORY = 32768 /* of a connection: headers, and what is on its way */, BLOCK = 4096, BACKLOG = 256 };
+
+struct mf_http {
+    struct mf_http_wish wish;
+    struct mf_desk *desk;
+    const struct mf_served *served; /* once the desk serves */
+    struct mf_tokenizer *tokenizer;
+    struct MHD_Daemon *daemon;
+    char *url;
+    unsigned port;
+    MHD_socket listens;  /* once nobody is accepted; else -1 */
+    atomic_size_t calls; /* that have not ended */
+};
+
+typedef void write_error(int status, const char *sentence, int streams, struct mf_bytes *to);
+
+/* A request of a connection. */
+struct call {
+    struct mf_http *http;
+    struct MHD_Connection *connection;
+    const struct mf_route *route; /* NULL: refused before one was found */
+    const char *allowed;          /* the method that the path has */
+    write_error *error;
+    int status; /* of a refusal, or of the answer; 0: not known */
+    char *why;  /* of a refusal */
+    struct mf_bytes body;
+    double began;
+    struct mf_ticket *ticket;
+};
+
+/* -- answers -- */
+
+static void no_dialect(int status, const char *sentence, int streams, struct mf_bytes *to)
+{
+    struct mf_json *all = mf_json_object();
+    char *text;
+
+    (void)status, (void)streams;
+    mf_json_text(all, "error", sentence);
+    text = mf_json_string(all);
+    mf_bytes_put(to, text, strlen(text));
+    free(text);
+    mf_json_free(all);
+}
+
+static void add_headers(const struct call *c, struct MHD_Response *r, const char *type)
+{
+    (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    if (c->allowed) (void)MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, c->allowed);
+    if (c->status == 429 || c->status == 503) (void)MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    if (c->status == 401) (void)MHD_add_response_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+}
+
+static enum MHD_Result queue(struct call *c, struct MHD_Response *r)
+{
+    enum MHD_Result rc = MHD_queue_response(c->connection, (unsigned)c->status, r);
+
+    MHD_destroy_response(r);
+    return rc;
+}
+
+/* Takes @p bytes. */
+static enum MHD_Result answer(struct call *c, struct mf_bytes bytes, const char *type)
+{
+    struct MHD_Response *r =
+        MHD_create_response_from_buffer(bytes.count, bytes.count ? bytes.at : "", MHD_RESPMEM_MUST_COPY);
+
+    mf_bytes_free(&bytes);
+    if (!r) return MHD_NO;
+    add_headers(c, r, type);
+    return queue(c, r);
+}
+
+static void refuse(struct call *c, int status, const char *why)
+{
+    c->status = status;
+    free(c->why);
+    c->why = mf_format("%s", why);
+    mf_bytes_free(&c->body);
+}
+
+static enum MHD_Result answer_refusal(struct call *c)
+{
+    struct mf_bytes body = {0};
+
+    c->error(c->status, c->why, 0, &body);
+    return answer(c, body, "application/json");
+}
+
+/* -- streams -- */
+
+static void sleep_connection(void *call) { MHD_suspend_connection(((struct call *)call)->connection); }
+void mf_http_wake(void *call) { MHD_resume_connection(((struct call *)call)->connection); }
+
+static ssize_t read_stream(void *call, uint64_t at, char *to, size_t room)
+{
+    struct call *c = call;
+    size_t bytes;
+
+    (void)at;
+    switch (mf_desk_fetch(c->ticket, c, sleep_connection, to, room, &bytes)) {
+    case MF_FETCHED_BYTES: return (ssize_t)bytes;
+    case MF_FETCHED_END: return MHD_CONTENT_READER_END_OF_STREAM;
+    case MF_FETCHED_BROKEN: return MHD_CONTENT_READER_END_WITH_ERROR;
+    case MF_FETCHED_LATER: break;
+    }
+    return 0; /* it is suspended */
+}
+
+static enum MHD_Result answer_stream(struct call *c)
+{
+    struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, c, NULL);
+
+    if (!r) return MHD_NO;
+    add_headers(c, r, "text/event-stream");
+    (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+    return queue(c, r);
+}
+
+/* Begins the answer, if the engine has said anything. */
+static enum MHD_Result answer_ticket(struct call *c)
+{
+    if (!mf_desk_ready(c->ticket, c, sleep_connection, &c->status)) return MHD_YES;
+    if (c->status == 0) return MHD_NO;
+    if (c->ticket->ask.streams && c->status == 200) return answer_stream(c);
+    return answer(c, mf_desk_fetch_all(c->ticket), "application/json");
+}
+
+/* -- requests -- */
+
+static const char *header(const struct call *c, const char *name)
+{
+    return MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
+}
+
+/* In a time that does not depend on how much of it is right. */
+static int has_key(const struct call *c)
+{
+    static const char before[] = "Bearer ";
+    const char *key = c->http->wish.key, *given = header(c, MHD_HTTP_HEADER_AUTHORIZATION);
+    const size_t n = strlen(key), m = given ? strlen(given) : 0;
+    unsigned differs = m != n + sizeof before - 1;
+
+    for (size_t i = 0; i < m; ++i) {
+        const size_t k = i < sizeof before - 1 ? 0 : i - (sizeof before - 1);
+
+        differs |= (unsigned char)given[i] ^ (unsigned char)(i < sizeof before - 1 ? before[i] : key[k < n ? k : n]);
+    }
+    return !differs;
+}
+
+static int socket_of(const struct call *c)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    return info ? info->connect_fd : -1;
+}
+
+/* A body that is announced to be too long is not waited for. */
+static void look_at_length(struct call *c)
+{
+    const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    char why[80];
+
+    if (!length || strtoull(length, NULL, 10) <= c->http->wish.body) return;
+    snprintf(why, sizeof why, "the request has more than %zu bytes", c->http->wish.body);
+    refuse(c, 413, why);
+}
+
+/* The line and the headers of a request. Refusals are told once its body was read. */
+static void begin(struct call *c, const char *method, const char *path)
+{
+    const struct mf_http *h = c->http;
+    const int ready = mf_desk_state(h->desk) != MF_DESK_LOADS;
+    int status = 0;
+
+    c->error = no_dialect;
+    if (!ready) {
+        refuse(c, 503, "the server loads its model");
+        return;
+    }
+    c->route = mf_route_find(h->served, h->wish.dialects, strcmp(method, "HEAD") == 0 ? "GET" : method, path, &status,
+                             &c->allowed, &c->error);
+    if (!c->route)
+        refuse(c, status, mf_err_text());
+    else if (h->wish.key && c->route->does != MF_ROUTE_HEALTH && !has_key(c))
+        refuse(c, 401, "the request has no valid key; it needs a header Authorization: Bearer KEY");
+}
+
+static void receive(struct call *c, const char *from, size_t n)
+{
+    char why[80];
+
+    if (c->status) return; /* the rest of what is refused */
+    if (c->body.count + n <= c->http->wish.body) {
+        mf_bytes_put(&c->body, from, n);
+        return;
+    }
+    snprintf(why, sizeof why, "the request has more than %zu bytes", c->http->wish.body);
+    refuse(c, 413, why);
+}
+
+/* Reads JSON and cuts it to tokens. 0, or the status of a refusal, whose sentence is recorded. */
+static int read_ask(struct call *c, struct mf_ask *ask)
+{
+    const struct mf_http *h = c->http;
+    const int status = mf_route_read(c->route, h->served, c->body.count ? c->body.at : "", c->body.count, ask);
+
+    if (status) return status;
+    return mf_ask_fit(h->served, h->tokenizer, ask) == MF_OK ? 0 : c->route->refuses;
+}
+
+static enum MHD_Result ask(struct call *c)
+{
+    struct mf_ask ask = {.prompts = 0};
+    int status = read_ask(c, &ask);
+
+    mf_bytes_free(&c->body);
+    if (status == 0) c->ticket = mf_desk_put(c->http->desk, c->route, &ask, socket_of(c), &status);
+    if (c->ticket) return answer_ticket(c);
+    if (status == 429) (void)mf_fail(MF_USAGE, "the server is full; try again later");
+    if (status == 503) (void)mf_fail(MF_USAGE, "the server is about to leave");
+    refuse(c, status, mf_err_text());
+    mf_ask_free(&ask);
+    return answer_refusal(c);
+}
+
+static enum MHD_Result tell(struct call *c)
+{
+    const struct mf_http *h = c->http;
+    struct mf_bytes body = {0};
+
+    c->status = 200;
+    switch (c->route->does) {
+    case MF_ROUTE_FACTS: c->route->facts(h->served, &body); break;
+    case MF_ROUTE_METRICS: mf_meter_write(mf_desk_meter(h->desk), &body); break;
+    case MF_ROUTE_HEALTH:
+        if (mf_desk_state(h->desk) != MF_DESK_SERVES) {
+            refuse(c, 503, "the server is about to leave");
+            return answer_refusal(c);
+        }
+        break;
+    case MF_ROUTE_ASK: return ask(c);
+    }
+    return answer(c, body,
+                  c->route->does == MF_ROUTE_METRICS ? "text/plain; version=0.0.4; charset=utf-8" : "application/json");
+}
+
+/* -- libmicrohttpd -- */
+
+static struct call *new_call(struct mf_http *h, struct MHD_Connection *connection)
+{
+    struct call *c = MF_MUST(calloc(1, sizeof *c), "a request");
+
+    *c = (struct call){.http = h, .connection = connection, .began = mf_now()};
+    ++h->calls;
+    return c;
+}
+
+/* It is called for the headers, for each piece of the body, and at its end. A suspended connection calls it when it
+ * goes on. */
+static enum MHD_Result handle(void *http, struct MHD_Connection *connection, const char *path, const char *method,
+                              const char *version, const char *data, size_t *bytes, void **call)
+{
+    struct mf_http *h = http;
+    struct call *c = *call;
+
+    (void)version;
+    if (!c) {
+        *call = c = new_call(h, connection);
+        begin(c, method, path);
+        if (!c->status) look_at_length(c);
+        return c->status == 413 ? answer_refusal(c) : MHD_YES;
+    }
+    if (*bytes > 0) {
+        receive(c, data, *bytes);
+        *bytes = 0;
+        return mf_now() - c->began > h->wish.seconds ? MHD_NO : MHD_YES;
+    }
+    if (c->ticket) return answer_ticket(c);
+    return c->status ? answer_refusal(c) : tell(c);
+}
+
+static void ended(void *http, struct MHD_Connection *connection, void **call, enum MHD_RequestTerminationCode how)
+{
+    struct mf_http *h = http;
+    struct call *c = *call;
+
+    (void)connection;
+    if (!c) return;
+    mf_meter_request(mf_desk_meter(h->desk), how == MHD_REQUEST_TERMINATED_COMPLETED_OK ? c->status : 499);
+    if (h->wish.logs)
+        mf_info("%s: status %d, %.3f s%s", c->route ? c->route->path : "no path", c->status, mf_now() - c->began,
+                how == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", cut short");
+    if (c->ticket) mf_desk_leave(c->ticket);
+    free(c->why);
+    mf_bytes_free(&c->body);
+    free(c);
+    *call = NULL;
+    --h->calls;
+}
+
+static void note(void *http, const char *format, va_list values)
+{
+    char text[300];
+
+    (void)http;
+    vsnprintf(text, sizeof text, format, values);
+    text[strcspn(text, "\n")] = 0;
+    mf_debug("libmicrohttpd: %s", text);
+}
+
+static int find_address(const struct mf_http_wish *wish, struct addrinfo **address)
+{
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    char port[8];
+    int rc;
+
+    snprintf(port, sizeof port, "%u", wish->port);
+    rc = getaddrinfo(wish->host, port, &hints, address);
+    if (rc == 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--host %.200s is no address of this machine: %s", wish->host, gai_strerror(rc));
+}
+
+static void find_url(struct mf_http *h, int is_six)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_BIND_PORT);
+
+    h->port = info ? info->port : h->wish.port;
+    h->url = mf_format(is_six && strchr(h->wish.host, ':') ? "http://[%s]:%u" : "http://%s:%u", h->wish.host, h->port);
+}
+
+static int start(struct mf_http *h, const struct addrinfo *at)
+{
+    const int is_six = at->ai_family == AF_INET6;
+
+    h->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (is_six ? MHD_USE_IPv6 : 0),
+        (uint16_t)h->wish.port, NULL, NULL, handle, h, MHD_OPTION_EXTERNAL_LOGGER, note, h, MHD_OPTION_SOCK_ADDR,
+        at->ai_addr, MHD_OPTION_CONNECTION_LIMIT, h->wish.connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, h->wish.seconds, MHD_OPTION_NOTIFY_COMPLETED, ended, h,
+        MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)BACKLOG, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (!h->daemon)
+        return mf_fail(MF_DEVICE,
+                       "port %u of %.200s cannot be had: it is taken, or the system forbids it; try: --port "
+                       "0 for a free one",
+                       h->wish.port, h->wish.host);
+    find_url(h, is_six);
+    return MF_OK;
+}
+
+int mf_http_open(const struct mf_http_wish *wish, struct mf_desk *desk, struct mf_http **http)
+{
+    struct mf_http *h = MF_MUST(calloc(1, sizeof *h), "a server");
+    struct addrinfo *address = NULL;
+    int rc;
+
+    h->wish = *wish;
+    h->desk = desk;
+    h->listens = -1;
+    rc = find_address(wish, &address);
+    if (rc == MF_OK) rc = start(h, address);
+    if (address) freeaddrinfo(address);
+    *http = rc == MF_OK ? h : NULL;
+    if (rc != MF_OK) mf_http_close(h, 0);
+    return rc;
+}
+
+void mf_http_serve(struct mf_http *h, const struct mf_served *served, struct mf_tokenizer *tokenizer)
+{
+    h->served = served;
+    h->tokenizer = tokenizer;
+    mf_desk_turn(h->desk, MF_DESK_SERVES); /* its lock publishes both */
+}
+
+unsigned mf_http_port(const struct mf_http *h) { return h->port; }
+
+const char *mf_http_url(const struct mf_http *h) { return h->url; }
+
+void mf_http_quiet(struct mf_http *h)
+{
+    if (h->listens < 0) h->listens = MHD_quiesce_daemon(h->daemon);
+    if (h->listens >= 0) (void)shutdown(h->listens, SHUT_RDWR);
+}
+
+void mf_http_close(struct mf_http *h, double seconds)
+{
+    const double until = mf_now() + seconds;
+
+    if (!h) return;
+    while (h->calls > 0 && mf_now() < until) (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    if (h->daemon) MHD_stop_daemon(h->daemon);
+    if (h->listens >= 0) (void)close(h->listens);
+    free(h->url);
+    free(h);
+}

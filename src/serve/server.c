@@ -1,0 +1,356 @@
+/* See server.h. */
+#include "src/serve/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/serve/job.h"
+
+static const double NAP = 0.5; /* [s] an idle server shows a sign of life as often */
+
+/* A prompt that the engine has. All ranks have the same ones. */
+struct line {
+    struct line *next;
+    uint64_t number;
+    struct mf_tokens tokens;
+    size_t most, made;
+    struct mf_job *job; /* rank 0 */
+    size_t k;           /* prompt of the job */
+};
+
+struct server {
+    const struct mf_server_wish *wish;
+    struct line *first; /* in the order in which they came */
+    uint64_t number;    /* of the last one */
+
+    /* rank 0 */
+    struct mf_job_wish jobs_wish;
+    struct mf_job *job, *last; /* requests, oldest first. The last one may have prompts for which there is no room */
+    struct mf_bytes orders;    /* of this step */
+    int drains;
+    double until; /* it leaves at the latest */
+};
+
+/* -- lines -- */
+
+static int told(void *context, uint32_t token, double log_probability)
+{
+    struct line *line = context;
+
+    ++line->made;
+    if (line->job) mf_job_hear(line->job, line->k, token, log_probability);
+    return 1;
+}
+
+static void lost(void *context)
+{
+    struct line *line = context;
+
+    line->made = line->most;
+    if (line->job) mf_job_fail(line->job, 500, "the model says nothing: its output is not finite");
+}
+
+static void free_line(struct line *line)
+{
+    mf_tokens_free(&line->tokens);
+    free(line);
+}
+
+/* Lines that have got all their tokens have left the engine. */
+static void forget_ended(struct server *s)
+{
+    for (struct line **at = &s->first; *at;) {
+        struct line *line = *at;
+
+        if (line->made < line->most) {
+            at = &line->next;
+            continue;
+        }
+        *at = line->next;
+        free_line(line);
+    }
+}
+
+static void drop(struct server *s, struct line **at)
+{
+    struct line *line = *at;
+
+    mf_engine_drop(s->wish->engine, line);
+    *at = line->next;
+    free_line(line);
+}
+
+/* -- orders: what rank 0 tells the others before a step -- */
+
+enum kind { ADD, DROP, LEAVE };
+
+struct order {
+    uint64_t kind, number, tokens, most, likely; /* tokens follow */
+    struct mf_choice choice;
+};
+
+/* Takes @p tokens. 1: the engine has the line. 0: there is no room. Negative: a refusal. */
+static int add(struct server *s, const struct order *o, struct mf_tokens *tokens, struct mf_job *job, size_t k)
+{
+    struct line *line = MF_MUST(calloc(1, sizeof *line), "a prompt"), **at = &s->first;
+    struct mf_request request;
+    int added;
+
+    *line = (struct line){.number = o->number, .tokens = *tokens, .most = o->most, .job = job, .k = k};
+    *tokens = (struct mf_tokens){0};
+    request = (struct mf_request){.token = line->tokens.at,
+                                  .tokens = line->tokens.count,
+                                  .most = line->most,
+                                  .choice = o->choice,
+                                  .likely = (int)o->likely,
+                                  .told = told,
+                                  .lost = lost,
+                                  .context = line};
+    added = mf_engine_add(s->wish->engine, &request);
+    if (added <= 0) {
+        *tokens = line->tokens;
+        free(line);
+        return added;
+    }
+    while (*at) at = &(*at)->next;
+    *at = line;
+    return 1;
+}
+
+/* On all ranks but the first. 0: the server leaves. */
+static int obey(struct server *s, const struct mf_bytes *orders)
+{
+    struct order o;
+
+    for (size_t at = 0; at < orders->count; at += sizeof o + o.tokens * sizeof(uint32_t)) {
+        struct mf_tokens tokens = {0};
+        struct line **line = &s->first;
+
+        memcpy(&o, orders->at + at, sizeof o);
+        if (o.kind == LEAVE) return 0;
+        if (o.kind == DROP) {
+            while ((*line)->number != o.number) line = &(*line)->next;
+            drop(s, line);
+            continue;
+        }
+        for (size_t i = 0; i < o.tokens; ++i) {
+            uint32_t token;
+
+            memcpy(&token, orders->at + at + sizeof o + i * sizeof token, sizeof token);
+            mf_tokens_put(&tokens, token);
+        }
+        MF_ASSERT(add(s, &o, &tokens, NULL, 0) == 1);
+    }
+    return 1;
+}
+
+/* -- rank 0 -- */
+
+static void order(struct server *s, const struct order *o, const uint32_t *tokens)
+{
+    if (s->wish->comm->size == 1) return;
+    mf_bytes_put(&s->orders, o, sizeof *o);
+    mf_bytes_put(&s->orders, tokens, o->tokens * sizeof *tokens);
+}
+
+/* Ends what nobody hears any more: answers that have ended early, and those whose clients have gone. */
+static void drop_lines(struct server *s)
+{
+    for (struct line **at = &s->first; *at;) {
+        const struct line *line = *at;
+        struct order o;
+
+        if (!line->job->is_over && !line->job->said[line->k].ended) {
+            at = &(*at)->next;
+            continue;
+        }
+        memset(&o, 0, sizeof o);
+        o.kind = DROP;
+        o.number = line->number;
+        order(s, &o, NULL);
+        drop(s, at);
+    }
+}
+
+static int has_line(const struct server *s, const struct mf_job *job)
+{
+    for (const struct line *line = s->first; line; line = line->next)
+        if (line->job == job) return 1;
+    return 0;
+}
+
+static void close_jobs(struct server *s)
+{
+    s->last = NULL;
+    for (struct mf_job **at = &s->job; *at;) {
+        struct mf_job *job = *at;
+
+        if (!job->is_over || has_line(s, job)) {
+            s->last = job;
+            at = &job->next;
+            continue;
+        }
+        *at = job->next;
+        mf_job_close(job);
+    }
+}
+
+/* Gives the engine prompts of a job: 1. 0: one is left, for which there is no room now. */
+static int add_prompts(struct server *s, struct mf_job *job)
+{
+    struct mf_meter *meter = mf_desk_meter(s->wish->desk);
+
+    while (!job->is_over && job->added < job->ticket->ask.prompts) {
+        const struct mf_ask *ask = &job->ticket->ask;
+        const struct mf_tokens *prompt = &ask->prompt[job->added].tokens;
+        struct mf_tokens tokens = {0};
+        struct order o;
+        int added;
+
+        memset(&o, 0, sizeof o); /* it is sent with its gaps */
+        o.kind = ADD;
+        o.number = s->number + 1;
+        o.tokens = prompt->count;
+        o.most = mf_job_most(job, job->added);
+        o.likely = (uint64_t)ask->likely;
+        o.choice = ask->choice;
+        mf_tokens_add(&tokens, prompt->at, prompt->count);
+        added = add(s, &o, &tokens, job, job->added);
+        mf_tokens_free(&tokens);
+        if (added == 0) return 0;
+        if (added < 0) {
+            mf_job_fail(job, 500, mf_err_text());
+            break;
+        }
+        ++s->number;
+        if (job->added++ == 0) mf_meter_time(meter, MF_METER_QUEUE, mf_now() - job->ticket->came);
+        mf_meter_tokens(meter, prompt->count, 0);
+        order(s, &o, prompt->at);
+    }
+    return 1;
+}
+
+/* Takes requests as long as there is room. With nothing to do it waits for one. */
+static void add_jobs(struct server *s)
+{
+    struct mf_ticket *ticket;
+
+    if (s->last && !add_prompts(s, s->last)) return;
+    while ((ticket = mf_desk_take(s->wish->desk, s->first || s->drains ? 0 : NAP))) {
+        struct mf_job *job = mf_job_open(&s->jobs_wish, ticket);
+
+        *(s->last ? &s->last->next : &s->job) = job;
+        s->last = job;
+        if (!add_prompts(s, job)) return;
+    }
+}
+
+/* Requests of the queue, and those whose prompts the engine has not all got; @p all: also others. */
+static void fail_jobs(struct server *s, int all)
+{
+    struct mf_ticket *ticket;
+
+    for (struct mf_job *job = s->job; job; job = job->next)
+        if (!job->is_over && (all || job->added < job->ticket->ask.prompts)) mf_job_fail(job, 503, "the server leaves");
+    while ((ticket = mf_desk_take(s->wish->desk, 0))) {
+        struct mf_job *job = mf_job_open(&s->jobs_wish, ticket);
+
+        mf_job_fail(job, 503, "the server leaves");
+        mf_job_close(job);
+    }
+}
+
+/* Requests that the engine has may end; others do not begin. 0: nothing is left to do. */
+static int drain(struct server *s)
+{
+    if (!s->drains) {
+        s->drains = 1;
+        s->until = mf_now() + s->wish->grace;
+        mf_desk_turn(s->wish->desk, MF_DESK_DRAINS);
+        s->wish->closes(s->wish->context);
+    }
+    fail_jobs(s, mf_now() >= s->until);
+    return s->first || s->job;
+}
+
+static void report(struct server *s)
+{
+    struct mf_meter_now now = {.queue = mf_desk_queue(s->wish->desk)};
+
+    for (const struct line *line = s->first; line; line = line->next) ++now.active;
+    now.pages_used = mf_engine_pages(s->wish->engine, &now.pages);
+    mf_meter_now(mf_desk_meter(s->wish->desk), &now);
+}
+
+/* Decides this step. 0: the server leaves. */
+static int decide(struct server *s)
+{
+    struct order leave;
+    int stays = 1;
+
+    s->orders.count = 0;
+    mf_desk_sweep(s->wish->desk);
+    for (struct mf_job *job = s->job; job; job = job->next) (void)mf_job_listens(job);
+    if (s->drains || s->wish->leaves(s->wish->context)) stays = drain(s);
+    drop_lines(s);
+    close_jobs(s);
+    report(s); /* before it waits */
+    if (!s->drains) add_jobs(s);
+    report(s);
+    if (stays) return 1;
+    memset(&leave, 0, sizeof leave);
+    leave.kind = LEAVE;
+    order(s, &leave, NULL);
+    return 0;
+}
+
+/* -- all ranks -- */
+
+/* Rank 0's orders come to the others. While nothing is to be done they sleep until it calls. */
+static void share(struct server *s, int idle)
+{
+    const struct mf_comm *comm = s->wish->comm;
+    uint64_t bytes = s->orders.count;
+
+    if (comm->size == 1) return;
+    if (idle) mf_comm_idle(comm, 0);
+    mf_comm_bcast(comm, 0, &bytes, sizeof bytes);
+    if (comm->rank > 0) {
+        mf_bytes_room(&s->orders, bytes);
+        s->orders.count = bytes;
+    }
+    if (bytes) mf_comm_bcast(comm, 0, s->orders.at, bytes);
+}
+
+static int turn(struct server *s, int *stays)
+{
+    const int idle = !s->first, is_first = s->wish->comm->rank == 0;
+    int left;
+
+    if (is_first) *stays = decide(s);
+    share(s, idle);
+    if (!is_first) *stays = obey(s, &s->orders);
+    if (!*stays || !s->first) return MF_OK;
+    left = mf_engine_step(s->wish->engine);
+    forget_ended(s);
+    return left < 0 ? -left : MF_OK;
+}
+
+int mf_server_run(const struct mf_server_wish *wish)
+{
+    struct server s = {.wish = wish, .jobs_wish = {wish->served, wish->tokenizer, wish->ends}};
+    int rc = MF_OK, stays = 1;
+
+    while (rc == MF_OK && stays) rc = turn(&s, &stays);
+    if (wish->comm->rank == 0) {
+        mf_desk_turn(wish->desk, MF_DESK_DRAINS);
+        fail_jobs(&s, 1);
+        while (s.first) drop(&s, &s.first);
+        close_jobs(&s);
+    }
+    while (s.first) drop(&s, &s.first);
+    mf_bytes_free(&s.orders);
+    return mf_agree(wish->comm, rc);
+}

@@ -1,0 +1,33 @@
+/* Runs requests of a desk on an engine. Before each step rank 0 tells the others what to do: take a request, drop one,
+ * or leave. Only rank 0 has a desk, knows texts, and decides where an answer ends.
+ *
+ * Rule: one thread of each rank runs it, and only this thread calls MPI. */
+#ifndef MF_SERVE_SERVER_H
+#define MF_SERVE_SERVER_H
+
+#include "src/gen/engine.h"
+#include "src/serve/desk.h"
+#include "src/text/tokenizer.h"
+
+struct mf_server_wish {
+    const struct mf_comm *comm;
+    struct mf_engine *engine;
+    const struct mf_served *served;
+
+    /* rank 0 */
+    struct mf_desk *desk;
+    const struct mf_tokenizer *tokenizer; /* NULL: answers are tokens without text */
+    const struct mf_tokens *ends;         /* tokens by which the model ends a text */
+    double grace;                         /* [s] that requests at work have when the server leaves */
+    /** Shall it leave? Asked between steps. */
+    int (*leaves)(void *context);
+    /** It leaves: no more requests are accepted. */
+    void (*closes)(void *context);
+    void *context;
+};
+
+/** Serves until wish->leaves() says so and the requests at work have ended, or their time has. All tickets are left
+ * then. Collective; refuses (agreed) with MF_NUMERIC. */
+int mf_server_run(const struct mf_server_wish *wish);
+
+#endif

@@ -1,0 +1,233 @@
+"""serve: answers over HTTP are those of infer; streams, a full queue, clients that go, bad requests, leaving, ranks.
+
+    serve.py MESOFORGE MPIEXEC FIXTURES
+"""
+import array
+import contextlib
+import http.client
+import json
+import math
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from runs import check, finish
+
+PROGRAM, MPIEXEC, FIXTURES = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
+PROMPTS = ["a pore", "the", "phase " * 5, "x"]
+
+
+def make_model(folder):
+    """GPT-2 with a long context, and random weights that favour no end."""
+    with open(os.path.join(FIXTURES, "language", "gpt2", "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    layers, width, context = 2, 64, 1024
+    config |= {"n_layer": layers, "n_embd": width, "n_positions": context, "n_ctx": context, "n_inner": None}
+    shapes = {"wte.weight": (config["vocab_size"], width), "wpe.weight": (context, width), "ln_f.weight": (width,), "ln_f.bias": (width,)}
+    for k in range(layers):
+        shapes |= {f"h.{k}.{name}": shape for name, shape in (
+            ("ln_1.weight", (width,)), ("ln_1.bias", (width,)), ("ln_2.weight", (width,)), ("ln_2.bias", (width,)),
+            ("attn.c_attn.weight", (width, 3 * width)), ("attn.c_attn.bias", (3 * width,)), ("attn.c_proj.weight", (width, width)), ("attn.c_proj.bias", (width,)),
+            ("mlp.c_fc.weight", (width, 4 * width)), ("mlp.c_fc.bias", (4 * width,)), ("mlp.c_proj.weight", (4 * width, width)), ("mlp.c_proj.bias", (width,)))}
+    rng, data, header = random.Random(1), b"", {}
+    for name, shape in shapes.items():
+        n = math.prod(shape)
+        values = array.array("f", [1.0] * n if ".ln_" in name and name.endswith("weight") else [rng.uniform(-0.3, 0.3) for _ in range(n)])
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * n]}
+        data += values.tobytes()
+    text = json.dumps(header).encode()
+    with open(os.path.join(folder, "model.safetensors"), "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + data)
+    with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+        json.dump(config, file)
+    with open(os.path.join(FIXTURES, "text", "byte_level", "tokenizer.json"), encoding="utf-8") as file:
+        tokenizer = json.load(file)
+    tokenizer["model"]["vocab"].update({f"pore{n}": n for n in range(300, 330)})
+    with open(os.path.join(folder, "tokenizer.json"), "w", encoding="utf-8") as file:
+        json.dump(tokenizer, file)
+
+
+@contextlib.contextmanager
+def server(*words, ranks=0, status=0, ends=signal.SIGTERM):
+    """A server of the model, and its port. It leaves with this status."""
+    launch = [MPIEXEC, "-n", str(ranks)] if ranks else []
+    process = subprocess.Popen([*launch, PROGRAM, "serve", MODEL, "--port", "0", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    line = process.stdout.readline().decode()
+    if "http://127.0.0.1:" not in line:
+        check(False, f"serve {words}: {line} {process.communicate()[1].decode()}")
+        finish("serve")
+    try:
+        yield int(line.split(":")[2].split()[0]), process
+    finally:
+        process.send_signal(ends)
+        try:
+            said = process.communicate(timeout=60)[1].decode()
+        except subprocess.TimeoutExpired:
+            process.kill()
+            said = "it does not leave"
+        check(process.returncode == status, f"serve {words}: status {process.returncode}: {said}")
+
+
+def ask(port, path, body=None, method=None, raw=None, **headers):
+    """Status, headers and bytes."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    data = raw if raw is not None else json.dumps(body).encode() if body is not None else None
+    connection.request(method or ("GET" if data is None else "POST"), path, data, {k.replace("_", "-"): v for k, v in headers.items()})
+    answer = connection.getresponse()
+    found = answer.status, dict(answer.getheaders()), answer.read()
+    connection.close()
+    return found
+
+
+def generate(port, prompt, **parameters):
+    status, _, data = ask(port, "/generate", {"inputs": prompt, "parameters": parameters})
+    check(status == 200, f"/generate: {status} {data}")
+    return json.loads(data)["generated_text"]
+
+
+def infer(prompt, *words):
+    done = subprocess.run([PROGRAM, "infer", "text-generation", MODEL, "--prompt", prompt, "--json", *words], capture_output=True)
+    return json.loads(done.stdout)["results"][0]["text"]
+
+
+def events(data):
+    return [json.loads(line[5:]) for line in data.decode().split("\n") if line.startswith("data:") and "[DONE]" not in line]
+
+
+def number(port, name):
+    for line in ask(port, "/metrics")[2].decode().splitlines():
+        if line.startswith(f"mesoforge_{name} "):
+            return float(line.split()[1])
+    return None
+
+
+def wait_for(what, seconds=20):
+    until = time.monotonic() + seconds
+    while not what() and time.monotonic() < until:
+        time.sleep(0.01)
+    return what()
+
+
+def at_once(work, arguments):
+    results = [None] * len(arguments)
+
+    def one(k):
+        results[k] = work(arguments[k])
+
+    threads = [threading.Thread(target=one, args=(k,)) for k in range(len(arguments))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def answers(port, expected):
+    """The same alone, together, streamed, and in another dialect."""
+    for prompt, text in expected.items():
+        check(generate(port, prompt, max_new_tokens=12) == text, f"'{prompt}' alone")
+    many = list(expected) * 6
+    for prompt, text in zip(many, at_once(lambda p: generate(port, p, max_new_tokens=12), many)):
+        check(text == expected[prompt], f"'{prompt}' among others: {text}")
+    for prompt, text in expected.items():
+        status, headers, data = ask(port, "/generate_stream", {"inputs": prompt, "parameters": {"max_new_tokens": 12}})
+        told = events(data)
+        check(status == 200 and headers["Content-Type"].startswith("text/event-stream"), f"a stream: {status} {headers}")
+        check("".join(e["token"]["text"] for e in told) == text and told[-1]["generated_text"] == text, f"a stream of '{prompt}': {told}")
+        body = {"model": "m", "prompt": prompt, "max_tokens": 12, "temperature": 0}
+        choice = json.loads(ask(port, "/v1/completions", body)[2])["choices"][0]
+        check(choice["text"] == text, f"/v1/completions of '{prompt}': {choice}")
+        data = ask(port, "/v1/completions", {**body, "stream": True})[2]
+        check("".join(c["text"] for e in events(data) for c in e["choices"]) == text and data.endswith(b"data: [DONE]\n\n"), f"{data}")
+    stop = infer("a pore", "--max-new-tokens", "40", "--ignore-eos")[5:8]
+    check(generate(port, "a pore", max_new_tokens=40, stop=[stop]) == infer("a pore", "--max-new-tokens", "40", "--stop", stop), "a stop")
+
+
+def refusals(port):
+    """Each status has one sentence, and the server goes on."""
+    for status, path, body, raw, method in (
+            (404, "/nothing", {}, None, None), (405, "/generate", None, None, "GET"), (400, "/generate", None, b"{", None),
+            (400, "/v1/completions", None, b"\xff\xfe", None), (422, "/generate", {"inputs": ""}, None, None),
+            (422, "/generate", {"inputs": "x", "parameters": {"max_new_tokens": 5000}}, None, None),
+            (400, "/v1/completions", {"prompt": [9999999], "max_tokens": 1}, None, None),
+            (400, "/v1/completions", {"prompt": "x " * 900, "max_tokens": 1}, None, None),
+            (413, "/generate", None, b" " * 70000, None), (400, "/generate", None, b"[" * 60000, None)):
+        found, _, data = ask(port, path, body, raw=raw, method=method)
+        check(found == status and b"error" in data, f"{path} {body or raw and raw[:20]}: {found} {data[:200]}")
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        s.sendall(b"\x01\x02 nonsense\r\n\r\n")
+        s.settimeout(10)
+        check(s.recv(100)[:12].split()[1:2] in ([b"400"], []), "no HTTP")
+    status, headers, _ = ask(port, "/generate", None, method="DELETE")
+    check(status == 405 and headers.get("Allow") == "POST", f"a method: {status} {headers}")
+
+
+def slow_request(port, path="/generate", **body):
+    """A request whose answer nobody reads."""
+    s = socket.create_connection(("127.0.0.1", port))
+    data = json.dumps(body or {"inputs": "the", "parameters": {"max_new_tokens": 900}}).encode()
+    s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (path.encode(), len(data)) + data)
+    return s
+
+
+def leaving_clients(port):
+    """Pages are given back, and nothing remains of the queue."""
+    check(number(port, "cache_pages_used") == 0, "pages before")
+    gone = [slow_request(port, ("/generate", "/generate_stream")[k % 2]) for k in range(20)]
+    check(wait_for(lambda: number(port, "requests_active") > 0), "requests run")
+    for s in gone:
+        s.close()
+    check(wait_for(lambda: number(port, "cache_pages_used") == 0 and number(port, "queue_length") == 0), "clients have gone")
+    half = slow_request(port, "/generate_stream")
+    half.recv(1)
+    half.close()
+    check(wait_for(lambda: number(port, "cache_pages_used") == 0), "a client of a stream has gone")
+
+
+with tempfile.TemporaryDirectory() as MODEL:
+    make_model(MODEL)
+    expected = {prompt: infer(prompt, "--max-new-tokens", "12") for prompt in PROMPTS}
+    with server("--max-body", "65536", "--served-model-name", "m") as (port, process):
+        check(ask(port, "/health")[0] == 200 and ask(port, "/")[0] == 200, "health")
+        answers(port, expected)
+        refusals(port)
+        leaving_clients(port)
+        answers(port, {"the": expected["the"]})
+        check(len(os.listdir(f"/proc/{process.pid}/fd")) < 40, "descriptors are given back")
+    with server("--max-concurrent-requests", "1", "--max-queue", "1") as (port, process):
+        waits = [slow_request(port, path="/v1/completions", prompt=["the"] * 128, max_tokens=900, ignore_eos=True)]
+        check(wait_for(lambda: number(port, "requests_active") == 1), "one runs")
+        waits.append(slow_request(port))
+        check(wait_for(lambda: number(port, "queue_length") == 1), "one waits")
+        status, headers, data = ask(port, "/generate", {"inputs": "x"})
+        check(status == 429 and headers.get("Retry-After"), f"a full queue: {status} {headers} {data}")
+        taken = subprocess.run([PROGRAM, "serve", MODEL, "--port", str(port)], capture_output=True)
+        check(taken.returncode == 4 and str(port) in taken.stderr.decode(), f"a port that is taken: {taken}")
+        for s in waits:
+            s.close()
+    with server("--grace", "0") as (port, process):
+        s = slow_request(port, "/generate_stream")
+        check(s.recv(4) == b"HTTP", "a stream begins")
+        process.send_signal(signal.SIGTERM)
+        data = b""
+        while piece := s.recv(65536):
+            data += piece
+        check(b"error" in data and not data.endswith(b"0\r\n\r\n"), f"a stream that fails says so: {data[-200:]}")
+    key = os.path.join(MODEL, "key")
+    with open(key, "w", encoding="utf-8") as file:
+        file.write("secret\n")
+    with server("--api-key-file", key) as (port, process):
+        check(ask(port, "/generate", {"inputs": "x"})[0] == 401 and ask(port, "/health")[0] == 200, "no key")
+        check(ask(port, "/generate", {"inputs": "x"}, Authorization="Bearer secreT")[0] == 401, "another key")
+        check(ask(port, "/generate", {"inputs": "x"}, Authorization="Bearer secret")[0] == 200, "the key")
+    for ranks, ways in ((2, ("--tp", "2")), (2, ("--pp", "2")), (4, ())):
+        with server(*ways, "--served-model-name", "m", ranks=ranks, ends=signal.SIGUSR1) as (port, process):
+            answers(port, {"the": expected["the"]})
+            leaving_clients(port)
+finish("serve")

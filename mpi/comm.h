@@ -111,7 +111,7 @@ void mf_comm_max_int(const struct mf_comm *comm, size_t n, int64_t *values);
 /** Broadcasts from @p root to all, any number of bytes (split where MPI's int counts end). */
 void mf_comm_bcast(const struct mf_comm *comm, int root, void *data, size_t bytes);
 
-/** Waits until @p root calls this too, which may take hours. Ranks sleep meanwhile, and look 500 times a second. The
+/** Waits until @p root calls this too, which may take hours. Ranks sleep meanwhile, and look 125 times a second. The
  * root calls it at least once a second. Otherwise the watch takes it for lost. */
 void mf_comm_idle(const struct mf_comm *comm, int root);
 

@@ -204,12 +204,40 @@ static void end(struct mf_engine *e, struct mf_seat *s)
     --e->active;
 }
 
+void mf_engine_drop(struct mf_engine *e, const void *context)
+{
+    for (size_t k = 0; k < e->lists.room.requests; ++k) {
+        struct mf_seat *s = &e->seat[k];
+
+        if (!s->taken || s->of.context != context) continue;
+        if (s->waits)
+            s->dropped = 1;
+        else
+            end(e, s);
+    }
+}
+
+size_t mf_engine_pages(const struct mf_engine *e, size_t *all)
+{
+    *all = e->pages.pages;
+    return e->pages.pages - e->pages.left;
+}
+
 /* -- turns -- */
 
 /* An answer for a request. */
 static int tell(struct mf_engine *e, struct mf_seat *s, const struct mf_answer *a)
 {
-    if (!a->is_finite) return mf_fail(MF_NUMERIC, "the model says nothing: its output is not finite");
+    if (s->dropped) {
+        end(e, s);
+        return MF_OK;
+    }
+    if (!a->is_finite) {
+        if (!s->of.lost) return mf_fail(MF_NUMERIC, "the model says nothing: its output is not finite");
+        s->of.lost(s->of.context);
+        end(e, s);
+        return MF_OK;
+    }
     if (s->of.most == 0) {
         end(e, s);
         return MF_OK;

@@ -49,6 +49,8 @@ struct mf_request {
     int (*told)(void *context, uint32_t token, double log_probability);
     /** All logits of the prompt, position by position [vocabulary]; NULL: nobody wants them. */
     void (*seen)(void *context, size_t position, const float *logits);
+    /** The model's output is not finite, and the request has ended. NULL: the step refuses with MF_NUMERIC. */
+    void (*lost)(void *context);
     void *context;
 };
 
@@ -66,6 +68,13 @@ size_t mf_engine_context(const struct mf_engine *engine);
 /** Takes a request: 1. 0: there is no room now. Refuses with MF_USAGE (negative) one that never fits, is empty, or has
  * tokens that the model does not know. */
 int mf_engine_add(struct mf_engine *engine, const struct mf_request *request);
+
+/** Ends requests with this context before their last token; they are told no more. Their pages are free at once, or
+ * when the turn that is under way has ended. */
+void mf_engine_drop(struct mf_engine *engine, const void *context);
+
+/** Pages that requests have taken; pages of the engine. Local. */
+size_t mf_engine_pages(const struct mf_engine *engine, size_t *all);
 
 /** Makes one step: a chunk of the oldest prompt, or a token of every request. Returns how many requests are left.
  * Refuses (negative) with MF_NUMERIC. */

@@ -11,7 +11,8 @@
 /** A place of a request. */
 struct mf_seat {
     int taken;
-    int waits; /* a turn will answer it */
+    int waits;   /* a turn will answer it */
+    int dropped; /* it ends with that turn */
     struct mf_request of;
     size_t done;    /* positions that the caches hold */
     size_t made;    /* new tokens */

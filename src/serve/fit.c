@@ -19,8 +19,8 @@ static int cut(struct mf_tokenizer *tokenizer, const struct mf_ask *ask, struct 
 {
     if (p->is_tokens) return MF_OK;
     if (!tokenizer) return mf_fail(MF_USAGE, "the model has no tokenizer, so a prompt must be numbers of tokens");
-    return mf_tokenizer_encode(tokenizer, p->text.count ? p->text.at : "", p->text.count,
-                               ask->bare ? MF_ENCODE_BARE : 0u, &p->tokens);
+    return mf_tokenizer_encode_parts(tokenizer, p->text.count ? p->text.at : "", p->text.count,
+                                     ask->bare ? MF_ENCODE_BARE : 0u, p->users, p->user, &p->tokens);
 }
 
 static void keep_last(struct mf_tokens *t, size_t n)

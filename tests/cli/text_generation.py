@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -109,6 +110,13 @@ def memory(folder):
         check(done.returncode == status, f"{words}: {done}")
 
 
+def full(folder):
+    """Logits that do not fit into a file are refused before the work."""
+    words = ["infer", "text-generation", MODEL, "--tokens", "5,6,7", "--logits", os.path.join(folder, "x.npy")]
+    done = subprocess.run([PROGRAM, *words], capture_output=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+    check(done.returncode == 7 and b"x.npy': it needs 7920 bytes" in done.stderr and not done.stdout, f"{done}")
+
+
 def exchanged(folder):
     """Queries and keys together have the rows that they should have, and each has those of the other one."""
     llama = os.path.join(FIXTURES, "language", "llama3-tied-bf16")
@@ -157,6 +165,7 @@ def numbers():
 with tempfile.TemporaryDirectory() as folder:
     exchanged(folder)
     rounded(folder)
+    full(folder)
     numbers()
 with tempfile.TemporaryDirectory() as folder:
     memory(folder)

@@ -107,6 +107,11 @@ static void say_check(struct mf_words *to, const struct mf_server *server)
     mf_words_add(to, "--health-start-period=600s");
 }
 
+int mf_server_is_local(const struct mf_server *server)
+{
+    return server->kind->make && strcmp(server->image, server->kind->image) == 0;
+}
+
 static void docker_words(struct mf_words *to, const struct mf_server *server)
 {
     mf_words_add(to, mf_box_names[server->box]);
@@ -117,6 +122,7 @@ static void docker_words(struct mf_words *to, const struct mf_server *server)
     mf_words_say(to, "--restart=%s", server->restart);
     mf_words_say(to, "--shm-size=%s", server->shm);
     if (server->is_labelled) mf_words_add(to, "--security-opt=label=disable");
+    if (mf_server_is_local(server)) mf_words_add(to, "--pull=never"); /* its name in a registry is somebody else's */
     say_check(to, server);
     say_gpus(to, server);
     say_inside(to, server);

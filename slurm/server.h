@@ -16,6 +16,7 @@ struct mf_server_kind {
     const char *image;       /* on GPUs; NULL: it depends on their capability */
     const char *cores_image; /* without GPUs */
     const char *sif;         /* for apptainer; NULL: the same image, from its registry */
+    const char *make;        /* arguments that make the image, which no registry has; NULL: one has it */
     long port;               /* on which the image listens */
     const char *health;      /* path that answers 200 as soon as requests are served */
     const char *check;       /* command of the image that then ends with 0; NULL: it has none */
@@ -56,6 +57,9 @@ struct mf_server {
 
 /** The default image on GPUs of this capability (10 major + minor), or on cores (0). NULL: none is known. */
 const char *mf_server_image(const struct mf_server_kind *kind, enum mf_box box, int capability);
+
+/** Does its image exist on this machine alone? */
+int mf_server_is_local(const struct mf_server *server);
 
 /** Has "NAME=VALUE" a name that looks like that of a secret? */
 int mf_server_is_secret(const char *variable);

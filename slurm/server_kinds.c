@@ -185,6 +185,7 @@ static const struct mf_server_kind mesoforge = {
     .image = "mesoforge",
     .cores_image = "mesoforge",
     .sif = "mesoforge.sif",
+    .make = "build -t mesoforge -f packaging/Dockerfile .",
     .port = 8080,
     .health = "/health",
     .check = "bash -c 'exec 3<>/dev/tcp/127.0.0.1/8080 && printf \"GET /health HTTP/1.0\\r\\n\\r\\n\" >&3 && "

@@ -80,7 +80,7 @@ static void say_notes(const struct mf_deploy_opts *o, const struct mf_server *s)
     if (is(s->kind->name, "tgi"))
         mf_warn("tgi is no longer developed (since December 2025); mesoforge answers its requests, too");
     if (!s->mount) mf_info("'%s' is no folder here: the server downloads it", s->model);
-    if (s->box != MF_BOX_APPTAINER && !strchr(s->image, '@'))
+    if (s->box != MF_BOX_APPTAINER && !strchr(s->image, '@') && !mf_server_is_local(s))
         mf_info("image '%s' has no digest: a later start may get another one", s->image);
     if (s->trusts) mf_warn("--trust-remote-code: the container runs code that comes with the model");
     for (size_t i = 0; o->common.dry_run && i < o->env.count; ++i)

@@ -82,23 +82,25 @@ static char *output_of(const struct mf_words *words, int with_errors)
     return NULL;
 }
 
-/* Does it run, or start again? -1: its runtime does not say. */
-static int is_alive(const struct mf_server *s)
+/* Is the state of the container @p state? Apptainer knows those that run. */
+static int is_in(const struct mf_server *s, const char *state)
 {
     struct mf_words words = {0};
     char *text;
-    int alive = -1;
+    int is;
 
     (void)mf_server_act_words(s->box, MF_SERVER_STATE, s->name, &words);
     text = output_of(&words, 0);
-    if (text && s->box == MF_BOX_APPTAINER)
-        alive = strstr(text, s->name) != NULL;
-    else if (text)
-        alive = strncmp(text, "running", 7) == 0 || strncmp(text, "created", 7) == 0 || strncmp(text, "init", 4) == 0;
+    if (s->box == MF_BOX_APPTAINER)
+        is = text && strcmp(state, "running") == 0 && strstr(text, s->name);
+    else
+        is = text && strncmp(text, state, strlen(state)) == 0;
     free(text);
     mf_words_free(&words);
-    return alive;
+    return is;
 }
+
+static int is_alive(const struct mf_server *s) { return is_in(s, "running") || is_in(s, "created"); }
 
 static void show_tail(const char *text)
 {
@@ -178,7 +180,7 @@ static int wait_for(const struct mf_server *s, long seconds)
         if (ask(s) == 200) return MF_OK;
         if (mf_child_heard()) return refuse(s, "goes on, and is no longer waited for");
         if (mf_now() - looked > 1) {
-            if (is_alive(s) == 0) break;
+            if (!is_alive(s)) break;
             looked = mf_now();
         }
         if (mf_now() - begin > (double)seconds) {
@@ -193,21 +195,34 @@ static int wait_for(const struct mf_server *s, long seconds)
     return refuse(s, "has ended; its log is above");
 }
 
+/* docker and podman leave a container that they could not start. */
+static int refuse_start(const struct mf_server *s, int status)
+{
+    const char *box = mf_box_names[s->box];
+    char advice[300] = "";
+
+    if (is_in(s, "created"))
+        snprintf(advice, sizeof advice, "; it left a container, which is removed by: mesoforge deploy %s --stop %s",
+                 box, s->name);
+    else if (mf_server_is_local(s) && s->box != MF_BOX_APPTAINER)
+        snprintf(advice, sizeof advice, "; its image is made by: %s %s", box, s->kind->make);
+    return mf_fail(MF_DEVICE, "%s ends with status %d and starts no server; its reason is above%s", box, status,
+                   advice);
+}
+
 static int start(const struct mf_server *s, const struct mf_words *words)
 {
     const struct mf_child child = {.words = words->at, .drops = mf_child_job};
     char *id = NULL;
-    const int status = mf_child_run(&child, &id);
+    const int status = mf_child_run(&child, &id), why = errno;
 
     free(id);
     if (status == 0) return MF_OK;
-    if (status != -2)
-        return mf_fail(MF_DEVICE, "%s ends with status %d and starts no container; its reason is above", words->at[0],
-                       status);
+    if (status != -2) return refuse_start(s, status);
     mf_words_print(stdout, words, NULL);
     printf("\n");
     return mf_fail(MF_DEVICE, "'%s' cannot be started: %s; printed is the line that it would get", mf_box_names[s->box],
-                   strerror(errno));
+                   strerror(why));
 }
 
 int mf_deploy_start(const struct mf_server *s, const struct mf_words *words, const struct mf_deploy_opts *o,
@@ -235,8 +250,7 @@ static int act(const struct mf_words *words, const char *name)
     free(text);
     if (status == 0) return MF_OK;
     if (status == -2) return mf_fail(MF_DEVICE, "'%s' cannot be started: %s", words->at[0], strerror(errno));
-    return mf_fail(MF_DEVICE, "%s ends with status %d and leaves '%s'; its reason is above", words->at[0], status,
-                   name);
+    return mf_fail(MF_DEVICE, "%s ends with status %d for '%s'; its reason is above", words->at[0], status, name);
 }
 
 int mf_deploy_stop(enum mf_box box, const char *name, int dry_run)

@@ -13,19 +13,19 @@
 
 struct mf_embedder;
 
-/** A text. The arrays outlive the embedder. */
+/** A text. */
 struct mf_embed_text {
     const uint32_t *token; /* [tokens] */
     const uint32_t *type;  /* [tokens]; NULL: all 0 */
     size_t tokens;
+    int normalise; /* its vector has length 1 */
 };
 
 struct mf_embed_wish {
     enum mf_pool pool;
-    int normalise;      /* vectors have length 1 */
     size_t ranks, rank; /* that share the texts, and this one among them; 0, 0: it is alone */
     /** States of the tokens of a text, [tokens][width]; NULL: nobody wants them. */
-    void (*seen)(void *context, size_t text, const float *states);
+    void (*seen)(void *context, const struct mf_embed_text *text, const float *states);
     void *context;
 };
 
@@ -35,16 +35,37 @@ struct mf_embed_wish {
 int mf_embedder_open(const char *folder, size_t texts, const struct mf_embed_text *text,
                      const struct mf_embed_wish *wish, struct mf_queue *queue, struct mf_embedder **embedder);
 
+/** The same for any texts of at most @p longest tokens, at most the context of the model. */
+int mf_embedder_open_any(const char *folder, size_t longest, const struct mf_embed_wish *wish, struct mf_queue *queue,
+                         struct mf_embedder **embedder);
+
 /** NULL is accepted. */
 void mf_embedder_close(struct mf_embedder *embedder);
 
 const struct mf_language *mf_embedder_says(const struct mf_embedder *embedder);
 
-/** Bytes that mf_embedder_run() takes, exactly: of the device of its queue, and of the host. */
+/** Bytes that mf_embedder_load() takes, exactly: of the device of its queue, and of the host. Later calls take none. */
 void mf_embedder_bytes(const struct mf_embedder *embedder, size_t *device, size_t *host);
 
-/** Reads the weights, and writes the vectors of this rank's texts to @p vector [texts][width]. Other rows stay as they
- * are. Refuses with MF_INPUT, MF_NUMERIC, MF_MEMORY. */
-int mf_embedder_run(struct mf_embedder *embedder, double *vector);
+/** Reads the weights. Refuses with MF_INPUT, MF_NUMERIC, MF_MEMORY. */
+int mf_embedder_load(struct mf_embedder *embedder);
+
+/** Writes the vectors of this rank's texts to @p vector [texts][width]. Other rows stay as they are. The texts are
+ * those that were planned, or any if these were. Refuses with MF_USAGE as above, and MF_NUMERIC. */
+int mf_embedder_run(struct mf_embedder *embedder, size_t texts, const struct mf_embed_text *text, double *vector);
+
+/* -- texts that come one after the other -- */
+
+/** The length to which a text is padded. Texts of one length go through together. */
+size_t mf_embedder_length(const struct mf_embedder *embedder, size_t tokens);
+
+/** How many texts of a length, of @p waiting that wait, go through together now. Texts of any step, at most. */
+size_t mf_embedder_count(const struct mf_embedder *embedder, size_t length, size_t waiting);
+size_t mf_embedder_most(const struct mf_embedder *embedder);
+
+/** Passes so many texts of one length. Each gets its vector [width], maybe with numbers that are not finite. Refuses
+ * with MF_USAGE. */
+int mf_embedder_step(struct mf_embedder *embedder, size_t count, const struct mf_embed_text *const *text,
+                     double *const *vector);
 
 #endif

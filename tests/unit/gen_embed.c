@@ -47,7 +47,7 @@ struct expected {
     const char *folder;
     uint32_t *ids, *mask, *pair, *types;
     float *states;
-    size_t length, width, pairs;
+    size_t length, width, pairs, longest;
     struct mf_embed_text text[TEXTS + 1]; /* the last one is two texts */
     double error, square;
 };
@@ -68,7 +68,8 @@ static void expected_read(const char *folder, struct expected *e)
         e->text[k].token = e->ids + k * e->length;
         for (size_t i = 0; i < e->length; ++i) e->text[k].tokens += e->mask[k * e->length + i];
     }
-    e->text[TEXTS] = (struct mf_embed_text){e->pair, e->types, e->pairs};
+    e->longest = e->length > e->pairs ? e->length : e->pairs;
+    e->text[TEXTS] = (struct mf_embed_text){e->pair, e->types, e->pairs, 0};
 }
 
 static void expected_free(struct expected *e)
@@ -80,9 +81,10 @@ static void expected_free(struct expected *e)
     free(e->states);
 }
 
-static void seen(void *context, size_t text, const float *states)
+static void seen(void *context, const struct mf_embed_text *of, const float *states)
 {
     struct expected *e = context;
+    const size_t text = (size_t)(of - e->text);
 
     for (size_t i = 0; text < TEXTS && i < e->text[text].tokens * e->width; ++i) {
         const double want = (double)e->states[text * e->length * e->width + i];
@@ -93,13 +95,15 @@ static void seen(void *context, size_t text, const float *states)
 }
 
 /* A run takes the bytes that were told. */
-static void check_run(const struct device *d, struct mf_embedder *embedder, double *vector)
+static void check_run(const struct device *d, struct mf_embedder *embedder, size_t texts,
+                      const struct mf_embed_text *text, double *vector)
 {
     const size_t before = mf_arena_live(d->q->host);
     size_t device, host;
 
     mf_embedder_bytes(embedder, &device, &host);
-    CHECK_SAYS(mf_embedder_run(embedder, vector) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_embedder_load(embedder) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_embedder_run(embedder, texts, text, vector) == MF_OK, "%s", mf_err_text());
     CHECK(mf_arena_live(d->q->host) - before == host + (d->arena == d->q->host ? device : 0));
 }
 
@@ -114,19 +118,26 @@ static double *embed(const struct expected *e, size_t texts, const struct mf_emb
     CHECK_SAYS(mf_embedder_open(e->folder, texts, text, wish, d.q, &embedder) == MF_OK, "%s", mf_err_text());
     if (!embedder) abort();
     CHECK(mf_embedder_says(embedder)->width == e->width);
-    check_run(&d, embedder, vector);
+    check_run(&d, embedder, texts, text, vector);
     mf_embedder_close(embedder);
     device_close(&d);
     return vector;
 }
 
-static void check_pool(const struct expected *e, const char *name, const struct mf_embed_text *text, enum mf_pool pool,
+static void check_pool(const struct expected *e, const char *name, const struct mf_embed_text *from, enum mf_pool pool,
                        int normalise)
 {
-    const struct mf_embed_wish wish = {.pool = pool, .normalise = normalise};
+    const struct mf_embed_wish wish = {.pool = pool};
+    struct mf_embed_text text[TEXTS + 1];
+    double *got, error = 0, square = 0;
     size_t n;
     float *want = read_npy(e->folder, name, sizeof *want, &n);
-    double *got = embed(e, n / e->width, text, &wish, 1), error = 0, square = 0;
+
+    for (size_t k = 0; k < n / e->width; ++k) {
+        text[k] = from[k];
+        text[k].normalise = normalise;
+    }
+    got = embed(e, n / e->width, text, &wish, 1);
 
     for (size_t i = 0; i < n; ++i) {
         error = fmax(error, fabs(got[i] - (double)want[i]));
@@ -136,6 +147,25 @@ static void check_pool(const struct expected *e, const char *name, const struct 
                error);
     free(want);
     free(got);
+}
+
+/* An embedder for any texts, to which they come in two parts. */
+static double *embed_any(const struct expected *e, size_t texts, const struct mf_embed_text *text,
+                         const struct mf_embed_wish *wish)
+{
+    struct device d = device_open(1, 1, 0);
+    double *vector = calloc(texts * e->width, sizeof *vector);
+    struct mf_embedder *embedder = NULL;
+    const size_t some = texts / 3;
+
+    CHECK_SAYS(mf_embedder_open_any(e->folder, e->longest, wish, d.q, &embedder) == MF_OK, "%s", mf_err_text());
+    if (!embedder) abort();
+    check_run(&d, embedder, some, text, vector);
+    CHECK(mf_embedder_run(embedder, texts - some, text + some, vector + some * e->width) == MF_OK);
+    CHECK(mf_embedder_count(embedder, 8, 1000) == 64 && mf_embedder_count(embedder, 8, 63) == 32);
+    mf_embedder_close(embedder);
+    device_close(&d);
+    return vector;
 }
 
 /* A rank writes the vectors of its texts, and leaves the others. */
@@ -171,6 +201,9 @@ static void same_bits(const struct expected *e)
     }
     all = embed(e, texts, many, &wish, 1);
     two = embed(e, texts, many, &wish, 2);
+    CHECK(memcmp(all, two, texts * e->width * sizeof *all) == 0);
+    free(two);
+    two = embed_any(e, texts, many, &wish);
     CHECK(memcmp(all, two, texts * e->width * sizeof *all) == 0);
     free(two);
     for (shared.ranks = 2; shared.rank < 2; ++shared.rank) share(e, texts, many, &shared, all);
@@ -213,10 +246,10 @@ static void check_model(const char *folder)
     check_pool(&e, "pooler_output", e.text, MF_POOL_POOLER, 0);
     check_pool(&e, "pair_pooler_output", e.text + TEXTS, MF_POOL_POOLER, 0);
     same_bits(&e);
-    refused(&e, (struct mf_embed_text){unknown, NULL, 1}, "the model has no token");
-    refused(&e, (struct mf_embed_text){unknown + 1, unknown, 1}, "the model has no type");
-    refused(&e, (struct mf_embed_text){unknown, NULL, 0}, "no token");
-    refused(&e, (struct mf_embed_text){unknown, NULL, 1U << 20}, "positions");
+    refused(&e, (struct mf_embed_text){unknown, NULL, 1, 0}, "the model has no token");
+    refused(&e, (struct mf_embed_text){unknown + 1, unknown, 1, 0}, "the model has no type");
+    refused(&e, (struct mf_embed_text){unknown, NULL, 0, 0}, "no token");
+    refused(&e, (struct mf_embed_text){unknown, NULL, 1U << 20, 0}, "positions");
     expected_free(&e);
 }
 

@@ -94,6 +94,11 @@ static int read_folder(struct job *job)
     return MF_OK;
 }
 
+static int normalises(const struct job *job)
+{
+    return job->o->normalize || (job->pooling.normalises && !job->o->no_normalize);
+}
+
 /* All ranks get all texts. Collective. */
 static int read_texts(struct job *job)
 {
@@ -108,7 +113,7 @@ static int read_texts(struct job *job)
     for (size_t k = 0; k < job->texts; ++k)
         job->text[k] =
             (struct mf_embed_text){job->prompt[k].tokens.at, job->prompt[k].texts > 1 ? job->prompt[k].types.at : NULL,
-                                   job->prompt[k].tokens.count};
+                                   job->prompt[k].tokens.count, normalises(job)};
     return MF_OK;
 }
 
@@ -119,10 +124,8 @@ static struct mf_embed_wish wish_of(const struct job *job)
     const struct embed *o = job->o;
     const enum mf_pool pool = o->pool ? (enum mf_pool)mf_options_choice(MF_POOL_NAMES, o->pool) : job->pooling.pool;
 
-    return (struct mf_embed_wish){.pool = pool,
-                                  .normalise = o->normalize || (job->pooling.normalises && !o->no_normalize),
-                                  .ranks = (size_t)job->session->comm->size,
-                                  .rank = (size_t)job->session->comm->rank};
+    return (struct mf_embed_wish){
+        .pool = pool, .ranks = (size_t)job->session->comm->size, .rank = (size_t)job->session->comm->rank};
 }
 
 static size_t numbers(const struct job *job) { return job->texts * mf_embedder_says(job->embedder)->width; }
@@ -140,7 +143,9 @@ static void find_bytes(const struct job *job, size_t *device, size_t *host)
 static int compute_own(struct job *job)
 {
     job->vector = mf_arena_zeros(job->session->arena, numbers(job), sizeof *job->vector, "vectors");
-    return job->vector ? mf_embedder_run(job->embedder, job->vector) : MF_MEMORY;
+    if (!job->vector) return MF_MEMORY;
+    MF_TRY(mf_embedder_load(job->embedder));
+    return mf_embedder_run(job->embedder, job->texts, job->text, job->vector);
 }
 
 /* All ranks get all vectors. The bits of a number are those of one rank, and 0 on others. Collective. */
@@ -183,7 +188,7 @@ static int print_json(const struct job *job)
     }
     MF_JSON(all, "model", job->folder, "family", mf_language_name(mf_embedder_says(job->embedder)->family), "width",
             width, "pool", pool_name(job));
-    mf_json_bool(all, "normalized", wish_of(job).normalise);
+    mf_json_bool(all, "normalized", normalises(job));
     MF_JSON(all, "truncated", job->cut, "seconds", job->seconds, "results", results);
     rc = mf_peaks_put(job->session, all);
     if (rc == MF_OK && job->session->comm->rank == 0) rc = mf_json_write(all, stdout);

@@ -51,8 +51,10 @@ static const char *other(const char *mine, const char *list, const char **there)
 static int check(int rank, const char *mine, const char *first)
 {
     static const char said[] = "was started with other options than rank 0";
-    const char *there, *here = other(mine, first, &there);
+    const char *there, *here;
 
+    if (strcmp(mine, first) == 0) return MF_OK; /* also where arguments look like options */
+    here = other(mine, first, &there);
     if (here && *there)
         return mf_fail(MF_USAGE, "rank %d %s: '%.*s', there '%.*s'", rank, said, shown(here), here, shown(there),
                        there);

@@ -151,6 +151,7 @@ void mf_server_words(const struct mf_server *server, struct mf_words *words)
     else
         docker_words(words, server);
     if (server->kind->words) server->kind->words(server, words);
+    mf_words_all(words, server->words, server->word);
 }
 
 int mf_server_act_words(enum mf_box box, enum mf_server_act act, const char *name, struct mf_words *words)

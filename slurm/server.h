@@ -53,6 +53,8 @@ struct mf_server {
     const char *const *variable; /* [variables] "NAME=VALUE": they win over those of the kind */
     int trusts;                  /* code that comes with the model is run */
     long user;                   /* who starts it */
+    size_t words;
+    const char *const *word; /* [words] further ones of the server */
 };
 
 /** The default image on GPUs of this capability (10 major + minor), or on cores (0). NULL: none is known. */

@@ -54,7 +54,7 @@ def deploy(*words, root="hook", **more):
 def line(case):
     words = [word.replace("L4", os.path.join(HARDWARE, "l4x4.json")) for word in shlex.split(case)]
     root = words.pop().removeprefix("root=") if words[-1].startswith("root=") else "hook"
-    status, out, err = deploy(*words, "--dry-run", root=root)
+    status, out, err = deploy("--dry-run", *words, root=root)
     check(status == 0, f"{case}: {status} {err}")
     return out.replace(" \\\n   ", "").replace(os.path.realpath(FIXTURES), "FIXTURES").replace(FOLDER, "FOLDER").replace("--allow-run-as-root ", "")
 

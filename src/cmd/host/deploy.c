@@ -151,8 +151,11 @@ static int deploy(struct mf_session *session, const struct mf_deploy_opts *o, en
     struct mf_deploy_model model;
     struct mf_deploy_gpus gpus = {.count = 0};
     struct mf_words volumes = {0};
+    const size_t words = mf_options_positional(session->options, &s.word);
     int rc = mf_deploy_model_find(o->model, s.kind, &model);
 
+    s.words = words - 1; /* the first is the program that runs containers */
+    ++s.word;
     if (rc == MF_OK) rc = find_volumes(o, &s, &volumes);
     if (rc == MF_OK) rc = mf_deploy_gpus_find(session, o, s.kind, &model, &gpus);
     if (rc == MF_OK) rc = decide(o, &model, &gpus, &s);
@@ -175,7 +178,7 @@ static int run(struct mf_session *session, void *options)
 const struct mf_cmd mf_cmd_deploy = {
     .name = "deploy",
     .summary = "start a server of a language model in a container of docker, podman or apptainer",
-    .synopsis = "docker|podman|apptainer --model MODEL [--api-type API] [--devices cuda:0 ...] [--dry-run]",
+    .synopsis = "docker|podman|apptainer --model MODEL [--api-type API] [--devices cuda:0 ...] [--dry-run] [-- WORDS]",
     .text =
         "Writes the command line of a container that serves MODEL, runs it, and waits until the server is healthy. "
         "Then it prints the address, and a request for each dialect. If the server does not become healthy, the end of "
@@ -184,17 +187,19 @@ const struct mf_cmd mf_cmd_deploy = {
         "\n"
         "The container gets the GPUs of --devices and no others, the model's folder for reading only, and a port of "
         "127.0.0.1. Servers are this program (image: packaging/Dockerfile), text-generation-inference (tgi), "
-        "text-embeddings-inference (tei), vLLM and ollama. docs/SERVING.md tells what each of them gets.\n"
+        "text-embeddings-inference (tei), vLLM and ollama. docs/SERVING.md tells what each of them gets. Words behind "
+        "'--' are options of the server.\n"
         "\n"
         "  mesoforge deploy docker --model opt-1.3b --devices cuda:0 cuda:2\n"
         "  mesoforge deploy podman --model opt-1.3b --api-type vllm --auto-select\n"
         "  mesoforge deploy docker --model facebook/opt-1.3b --api-type tgi \\\n"
         "      --devices cuda:1 --env MAX_TOTAL_TOKENS=2048 --dry-run\n"
+        "  mesoforge deploy docker --model opt-1.3b -- --dtype int8 --max-queue 16\n"
         "  mesoforge deploy docker --stop mesoforge-tgi-8080\n"
         "  mesoforge deploy --detect-only\n",
     .tables = tables,
     .size = sizeof(struct mf_deploy_opts),
-    .positional_max = 1,
+    .positional_max = 1000,
     .check = mf_deploy_check,
     .run = run,
     .work = MF_WORK_NONE,

@@ -135,6 +135,21 @@ static int check_alone(const struct mf_session *s, const char *option)
     return MF_OK;
 }
 
+/* Words behind the first argument are options of the server. */
+static int check_words(const struct mf_session *s, const struct mf_deploy_opts *o)
+{
+    const char *const *words;
+    const size_t n = mf_options_positional(s->options, &words);
+
+    if (n < 2) return MF_OK;
+    if (o->stop || o->detect_only || *words[1] != '-')
+        return mf_fail(MF_USAGE, "'%.200s': what is that? options of the server stand behind '--', at the end",
+                       words[1]);
+    if (!mf_deploy_kind(o->api)->words)
+        return mf_fail(MF_USAGE, "'%.200s': %s takes its settings by --env", words[1], mf_deploy_kind(o->api)->name);
+    return MF_OK;
+}
+
 static int check_values(const struct mf_session *s, const struct mf_deploy_opts *o, enum mf_box box)
 {
     if (!o->model) return mf_fail(MF_USAGE, "no model; try: mesoforge deploy %s --model FOLDER", mf_box_names[box]);
@@ -162,6 +177,7 @@ int mf_deploy_check(const struct mf_session *s, void *options)
     if (s->comm->size > 1)
         return mf_fail(MF_USAGE, "one rank starts a server, and %d run; leave out the launcher", s->comm->size);
     MF_UNUSED(s, "deploy starts programs of others", "device", "output", "seed");
+    MF_TRY(check_words(s, o));
     if (o->detect_only && o->stop) return mf_fail(MF_USAGE, "--detect-only and --stop contradict each other");
     if (o->detect_only) return check_alone(s, "detect-only");
     MF_TRY(mf_deploy_box(s, &box));

@@ -13,10 +13,11 @@
               "auto: the run is planned, and refused before memory is taken where it does not fit; off: it begins")
 
 /** The row of --map: mf_place_map_stages() takes it. */
-#define MF_MAP_ROW(type)                 \
-    MF_OPT(                              \
-        type, "map", map, MF_TEXT, NULL, \
-        "which stage has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map); names: cpu, cuda:N, rank:N")
+#define MF_MAP_ROW(type)                                                                                           \
+    MF_OPT(type, "map", map, MF_TEXT, NULL,                                                                        \
+           "which stage has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map); names: cpu, cuda:N, " \
+           "rank:N. "                                                                                              \
+           "With one rank cpu means its cores beside its GPU")
 
 /** The rows of --dtype and --keep: mf_language_weigh() takes them. */
 #define MF_DTYPE_ROWS(type)                                                                                         \

@@ -42,7 +42,8 @@ static void invent_scale(struct mf_engine *e, int v, float scale)
     float *all = MF_MUST(malloc((n + 1) * sizeof *all), "weights on their way");
 
     for (size_t i = 0; i < n; ++i) all[i] = scale;
-    mf_place_put(e->queue, MF_PLACE_DEVICE, mf_walk_at(e->walk, e->lists.prompt[0].list, v), all, n * sizeof *all);
+    mf_place_put(e->queue, e->lists.net->value[v].place, mf_walk_at(e->walk, e->lists.prompt[0].list, v), all,
+                 n * sizeof *all);
     free(all);
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "kernels/stage.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/model/kept_type.h"
@@ -93,6 +94,30 @@ static void cut_all(struct maker *m)
     if (l->seen.rows) drop_unused(&l->seen);
 }
 
+/* Parts on the cores, beside a GPU. Without one all are there. */
+static int to_cores(struct maker *m)
+{
+    const struct mf_net *net = m->to->net;
+    unsigned char **mark;
+    int rc;
+
+    if (!m->ways->has_cores || !mf_apart(m->queue)) return MF_OK;
+    mark = MF_MUST(calloc(net->lists + 1, sizeof *mark), "marks");
+    for (size_t k = 0; k < net->lists; ++k) {
+        const size_t n = net->list[k]->nodes;
+        size_t *device = MF_MUST(malloc((n + 1) * sizeof *device), "devices of nodes");
+
+        mark[k] = MF_MUST(malloc(n + 1), "marks");
+        mf_device_map_nodes(m->ways->placement, m->ways->parts, net->list[k], device);
+        for (size_t i = 0; i < n; ++i) mark[k][i] = device[i] == m->ways->cores;
+        free(device);
+    }
+    rc = mf_pass_cores(m->to->net, mark);
+    for (size_t k = 0; k < net->lists; ++k) free(mark[k]);
+    free(mark);
+    return rc;
+}
+
 int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size *size, const struct mf_gen_ways *ways,
                       struct mf_queue *queue, struct mf_gen_lists *l)
 {
@@ -111,6 +136,7 @@ int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size 
     MF_TRY(mf_kept_type_check(model, l->net));
     for (size_t k = 0; k < l->net->lists; ++k) mf_pass_fuse(l->net->list[k], MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
     cut_all(&m);
+    MF_TRY(to_cores(&m));
     for (size_t k = 0; k < l->net->lists; ++k) MF_TRY(mf_pass_plan(l->net->list[k], queue));
     mf_pass_live(l->net);
     return MF_OK;

@@ -29,6 +29,8 @@ struct mf_gen_ways {
     size_t stages, stage;      /* 1, 0: there is no pipeline */
     const struct mf_parts *parts;
     const struct mf_device_map *placement; /* of the parts; devices are stages */
+    int has_cores; /* one rank is alone, and device `cores` of the placement is its cores beside its GPU */
+    size_t cores;
 };
 
 struct mf_gen_lists {

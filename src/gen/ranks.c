@@ -54,6 +54,8 @@ int mf_gen_cut_find(const struct mf_language *model, const struct mf_gen_size *s
                                      .placement = &cut->placement};
     if (grid->stages == 1 && !grid->map) return MF_OK;
     MF_TRY(find_parts(model, size, queue, cut));
+    cut->ways.has_cores = ranks_of(grid) == 1 && mf_place_map_has_cores(grid->map);
+    if (cut->ways.has_cores) return mf_place_cores(&cut->parts, grid->map, model, &cut->placement, &cut->ways.cores);
     return mf_place_stages(&cut->parts, grid->stages, grid->map, model, &cut->placement);
 }
 

@@ -11,7 +11,13 @@
 static void put(struct mf_engine *e, const struct mf_decoder_list *l, int value, const void *from, size_t n)
 {
     if (value < 0) return;
-    mf_place_put(e->queue, MF_PLACE_DEVICE, mf_walk_at(e->walk, l->list, value), from, n * sizeof(int32_t));
+    mf_place_put(e->queue, e->lists.net->value[value].place, mf_walk_at(e->walk, l->list, value), from,
+                 n * sizeof(int32_t));
+}
+
+static void get(struct mf_engine *e, const struct mf_decoder_list *l, int value, void *to, size_t bytes)
+{
+    mf_place_get(e->queue, e->lists.net->value[value].place, to, mf_walk_at(e->walk, l->list, value), bytes);
 }
 
 static int32_t seat_of(const struct mf_engine *e, const struct mf_row *r) { return (int32_t)(r->seat - e->seat); }
@@ -100,13 +106,12 @@ static int is_finite(size_t n, const float *x)
 /* This rank has picked the tokens. */
 static void find_answers(struct mf_engine *e, const struct mf_turn *t)
 {
-    const struct mf_backend *backend = e->queue->backend;
     const struct mf_decoder_list *l = t->list;
     const size_t n = e->model.vocabulary;
 
-    backend->get(e->queue, e->host, mf_walk_at(e->walk, l->list, l->picked), t->answers * sizeof *e->host);
-    backend->get(e->queue, e->logits, mf_walk_at(e->walk, l->list, l->logits), t->answers * n * sizeof *e->logits);
-    backend->sync(e->queue);
+    get(e, l, l->picked, e->host, t->answers * sizeof *e->host);
+    get(e, l, l->logits, e->logits, t->answers * n * sizeof *e->logits);
+    e->queue->backend->sync(e->queue);
     for (size_t i = 0; i < t->answers; ++i) {
         const float *logits = e->logits + i * n;
         const struct mf_request *of = &e->seat[t->seat[i]].of;

@@ -46,12 +46,12 @@ static int is_cache(const struct mf_value *value)
     return value->base < 0 && value->lasting && value->role == MF_ROLE_ACTIVATION;
 }
 
-static size_t cache_bytes(const struct mf_net *net)
+static size_t cache_bytes(const struct mf_net *net, enum mf_place place)
 {
     size_t sum = 0;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (is_cache(&net->value[v])) sum += mf_shape_bytes(&net->value[v].shape);
+        if (is_cache(&net->value[v]) && net->value[v].place == place) sum += mf_shape_bytes(&net->value[v].shape);
     return sum;
 }
 
@@ -178,12 +178,15 @@ int mf_gen_bytes(const void *work, const struct mf_plan_rank *r, const struct mf
     rc = open_dry(&d, w, r, settings);
     if (rc == MF_OK) {
         const struct mf_net *net = d.lists.net;
-        const size_t caches = cache_bytes(net);
+        const size_t caches = cache_bytes(net, MF_PLACE_DEVICE), on_host = cache_bytes(net, MF_PLACE_HOST);
 
         add(state, "weights", net->lasting[MF_PLACE_DEVICE] - caches);
         add(state, "keys and values", caches);
         add(state, "activations, inputs, work memory", net->room[MF_PLACE_DEVICE]);
         add(state, "exchange", mf_gen_dry_exchange(&d, 0));
+        add(host, "weights on the cores", net->lasting[MF_PLACE_HOST] - on_host);
+        add(host, "keys and values on the cores", on_host);
+        add(host, "activations on the cores", net->room[MF_PLACE_HOST]);
         add(host, "exchange in host memory", mf_gen_dry_exchange(&d, 1));
         add(host, "logits", mf_gen_lists_host(w->model, &d.lists));
         add(host, "beside the engine", w->beside);

@@ -90,8 +90,10 @@ static struct held held_of(const struct mf_weights *w, int v, enum mf_state stat
 
     if (mf_value_is_away(&w->net->value[v])) return (struct held){{0, 0}, NULL, MF_PLACE_HOST, MF_F32};
     if (state == MF_STATE_WEIGHT && (w->layout->stage < 3 || is_fixed(w, v)))
-        return (struct held){
-            {0, mf_shape_count(&w->net->value[v].shape)}, at(w, v), MF_PLACE_DEVICE, w->net->value[v].shape.type};
+        return (struct held){{0, mf_shape_count(&w->net->value[v].shape)},
+                             at(w, v),
+                             w->net->value[v].place,
+                             w->net->value[v].shape.type};
     bucket = bucket_of(w, mf_value_root(w->net, v, NULL));
     if (state == MF_STATE_WEIGHT) return piece_in(w, v, bucket->own_parameters);
     return (bucket->pieces > 1 ? piece_in : whole_in)(w, v, moment_of(bucket, state));

@@ -1,5 +1,6 @@
-/* Passes: each rewrites a list. They run in this order: cast, fuse, stage, grad, rerun, recompute, fold, spill, layout,
- * clear, accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live. Pass replace comes before them.
+/* Passes: each rewrites a list. They run in this order: cast, fuse, stage, cores, grad, rerun, recompute, fold, spill,
+ * layout, clear, accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live. Pass replace comes before
+ * them.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
  * it belongs to. */
@@ -32,6 +33,12 @@ void mf_pass_cast(struct mf_list *list, enum mf_type type, unsigned narrow);
  * [stages][stages] gets 1 where messages pass. Inputs and parameters are on every rank that reads them. All ranks pass
  * the same list. For lists without other exchanges between stages, behind pass fuse. */
 void mf_pass_stage(struct mf_list *list, const int *stage, int own, size_t stages, unsigned char *link);
+
+/** Lets nodes compute on the cores: of list k those with @p cores [k][node]. Their values are in host memory then.
+ * Nodes between such nodes become 1, too. A value that the other side reads is copied behind its maker. Refuses with
+ * MF_USAGE a parameter that both sides read, and a value that both write. For all forward lists of a net, which
+ * exchange nothing; behind pass fuse. */
+int mf_pass_cores(struct mf_net *net, unsigned char *const *cores);
 
 /** Joins an operation in @p scope and the activation behind it where nobody else reads what is between. A group norm
  * takes modulate as well; its sums then round in another order. With

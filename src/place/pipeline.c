@@ -85,7 +85,17 @@ static int read_devices(const char *text, struct mf_map *map, struct mf_place_de
     return mf_map_devices(map, devices);
 }
 
-int mf_place_map_stages(const char *text, size_t *stages)
+/* Which of two devices is the cores; else their number: none is. */
+static size_t cores_of(const struct mf_place_devices *devices)
+{
+    size_t d = 0;
+
+    if (devices->count != 2) return devices->count;
+    while (d < devices->count && !devices->device[d].is_cores) ++d;
+    return d;
+}
+
+int mf_place_map_stages(const char *text, size_t ranks, size_t *stages)
 {
     struct mf_place_devices devices;
     struct mf_map map;
@@ -94,19 +104,27 @@ int mf_place_map_stages(const char *text, size_t *stages)
     *stages = 1;
     if (!text) return MF_OK;
     rc = read_devices(text, &map, &devices);
-    if (rc == MF_OK) *stages = devices.count;
+    if (rc == MF_OK) *stages = ranks == 1 && cores_of(&devices) < devices.count ? 1 : devices.count;
     mf_place_devices_free(&devices);
     mf_map_free(&map);
     return rc;
 }
 
-void mf_place_map_say(const char *text, int on_cores)
+int mf_place_map_has_cores(const char *text)
+{
+    size_t alone = 0, all = 0;
+
+    if (mf_place_map_stages(text, 1, &alone) != MF_OK || mf_place_map_stages(text, 0, &all) != MF_OK) mf_err_clear();
+    return alone < all;
+}
+
+void mf_place_map_say(const char *text, size_t ranks, int on_cores)
 {
     struct mf_place_devices devices;
     struct mf_map map;
     size_t k = 0;
 
-    if (!text) return;
+    if (!text || (ranks == 1 && !on_cores && mf_place_map_has_cores(text))) return;
     if (read_devices(text, &map, &devices) != MF_OK) mf_err_clear();
     while (k < devices.count &&
            (mf_place_device_rank(devices.device[k].name) >= 0 || devices.device[k].is_cores == (on_cores != 0)))
@@ -118,31 +136,39 @@ void mf_place_map_say(const char *text, int on_cores)
     mf_map_free(&map);
 }
 
+/* @p weights: single ones are enough. */
+static int has_something(const struct mf_device_map *placement, size_t device, int weights)
+{
+    for (size_t k = 0; k < placement->parts; ++k)
+        if (placement->device[k] == device) return 1;
+    for (size_t k = 0; weights && k < placement->exceptions; ++k)
+        if (placement->exception[k].device == device) return 1;
+    return 0;
+}
+
 /* Every stage has something to do. */
-static int check_stages(const struct mf_device_map *placement, size_t count, const struct mf_place_devices *stages)
+static int check_stages(const struct mf_device_map *placement, size_t count, const struct mf_place_devices *stages,
+                        int weights)
 {
     if (stages->count != count)
         return mf_fail(MF_USAGE, "--map names %zu device%s, and --pp is %zu; leave --pp out", stages->count,
                        MF_S(stages->count), count);
-    for (size_t d = 0; d < stages->count; ++d) {
-        size_t k = 0;
-
-        while (k < placement->parts && placement->device[k] != d) ++k;
-        if (k == placement->parts)
+    for (size_t d = 0; d < stages->count; ++d)
+        if (!has_something(placement, d, weights))
             return mf_fail(MF_USAGE, "--map gives no part to %s; leave it out", stages->device[d].name);
-    }
     return MF_OK;
 }
 
 static int place_by_map(const struct mf_parts *parts, size_t count, const char *text, const struct mf_language *model,
-                        struct mf_device_map *placement)
+                        struct mf_device_map *placement, size_t *cores)
 {
     struct mf_place_devices stages;
     struct mf_map map;
     int rc = read_devices(text, &map, &stages);
 
     if (rc == MF_OK) rc = mf_map_place(&map, parts, &stages, model, placement);
-    if (rc == MF_OK) rc = check_stages(placement, count, &stages);
+    if (rc == MF_OK) rc = check_stages(placement, count, &stages, cores != NULL);
+    if (cores) *cores = cores_of(&stages);
     mf_place_devices_free(&stages);
     mf_map_free(&map);
     return rc;
@@ -152,5 +178,12 @@ int mf_place_stages(const struct mf_parts *parts, size_t stages, const char *map
                     struct mf_device_map *placement)
 {
     *placement = (struct mf_device_map){.parts = 0};
-    return map ? place_by_map(parts, stages, map, model, placement) : place(parts, stages, placement);
+    return map ? place_by_map(parts, stages, map, model, placement, NULL) : place(parts, stages, placement);
+}
+
+int mf_place_cores(const struct mf_parts *parts, const char *map, const struct mf_language *model,
+                   struct mf_device_map *placement, size_t *cores)
+{
+    *placement = (struct mf_device_map){.parts = 0};
+    return place_by_map(parts, 2, map, model, placement, cores);
 }

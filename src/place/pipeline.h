@@ -5,11 +5,17 @@
 #include "src/model/language.h"
 #include "src/place/device_map.h"
 
-/** How many devices a map names (mf_map_devices()), or 1 without one. Refuses as mf_map_devices(). Local. */
-int mf_place_map_stages(const char *text, size_t *stages);
+/** How many stages a map has: as many as devices, or 1 without a map. With one rank the cores beside another device are
+ * no stage (mf_place_map_has_cores()). @p ranks 0: they are. Refuses as mf_map_devices(). Local. */
+int mf_place_map_stages(const char *text, size_t ranks, size_t *stages);
 
-/** Warns of a device of a lawful map (NULL: none) on which no rank computes. It only numbers a stage. Local. */
-void mf_place_map_say(const char *text, int on_cores);
+/** Does a map (NULL: none) name the cores and one other device? Then a rank that is alone needs no stages: some parts
+ * are on its GPU, and others on its cores. Local. */
+int mf_place_map_has_cores(const char *text);
+
+/** Warns of a device of a lawful map (NULL: none) on which none of the ranks computes. It only numbers a stage. Local.
+ */
+void mf_place_map_say(const char *text, size_t ranks, int on_cores);
 
 /** Gives @p stages stages their parts. With a map its devices are the stages, in its order. Without one (NULL) each
  * stage gets parts that follow each other. The largest memory of a stage is then the least possible, and after that the
@@ -18,5 +24,9 @@ void mf_place_map_say(const char *text, int on_cores);
  * mf_map_place(). The caller frees the placement, also after a refusal. Local. */
 int mf_place_stages(const struct mf_parts *parts, size_t stages, const char *map, const struct mf_language *model,
                     struct mf_device_map *placement);
+
+/** The same by a map that names the cores and one other device. The number of the cores goes to @p cores. */
+int mf_place_cores(const struct mf_parts *parts, const char *map, const struct mf_language *model,
+                   struct mf_device_map *placement, size_t *cores);
 
 #endif

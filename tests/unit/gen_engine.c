@@ -241,6 +241,8 @@ static void check_model(const struct mf_comm *comm, const char *folder, const ch
         else
             mf_err_clear();
     }
+    if (ranks == 1)
+        check_cut(comm, path, &e, 1, "layers.1=cpu,layers.0.out=cpu,*.in.weight=cpu,*.inner.weight=cpu,*=cuda:0");
     if (ranks == 2) check_cut(comm, path, &e, 1, "layers.1=cuda:1,layers.0.out=cuda:1,*=cuda:0");
     if (ranks == 4) check_cut(comm, path, &e, 1, "layers.0=cuda:2,head=cuda:0,layers.1=cuda:1,embeddings=cuda:3");
     expected_free(&e);

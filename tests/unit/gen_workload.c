@@ -76,7 +76,8 @@ static void check_size(const struct mf_comm *comm, const char *path, const struc
                                         .pages = work->pages,
                                         .comm = comm,
                                         .tensor = work->tensor,
-                                        .stages = work->stages};
+                                        .stages = work->stages,
+                                        .map = work->map};
     struct device d = device_open_on(backend, 1, 0, 0);
     const struct mf_plan_rank rank = {.ranks = (size_t)comm->size,
                                       .rank = (size_t)comm->rank,
@@ -102,6 +103,21 @@ static void check_size(const struct mf_comm *comm, const char *path, const struc
     device_close(&d);
 }
 
+/* A table on the GPU and on the cores is refused. On the cores alone all parts are there. */
+static void check_shared(const char *path, const struct mf_language *model, const struct mf_backend *backend)
+{
+    const struct mf_engine_wish wish = {.requests = 1, .context = 12, .map = "head=cpu,*=cuda:0"};
+    struct device d = device_open_on(backend, 1, 0, 0);
+    const int refuses = model->tied && d.host != d.arena;
+    struct mf_engine *engine;
+
+    CHECK(mf_engine_open(path, &wish, d.q, &engine) == (refuses ? MF_USAGE : MF_OK));
+    CHECK(!refuses || strstr(mf_err_text(), "share 'tokens.weight'"));
+    mf_err_clear();
+    mf_engine_close(engine);
+    device_close(&d);
+}
+
 /* All ways of the ranks to share it. */
 static void check_bytes(const struct mf_comm *comm, const char *path, const struct mf_language *model,
                         const char *device)
@@ -111,6 +127,7 @@ static void check_bytes(const struct mf_comm *comm, const char *path, const stru
     const struct mf_backend *backend = NULL;
 
     if (mf_backend_find(&backend, device) != MF_OK) mf_err_clear();
+    if (backend && ranks == 1) check_shared(path, model, backend);
     for (size_t tensor = backend ? 1 : ranks + 1; tensor <= ranks; ++tensor) {
         const struct mf_gen_grid grid = {comm, tensor, ranks / tensor, NULL};
 
@@ -122,8 +139,11 @@ static void check_bytes(const struct mf_comm *comm, const char *path, const stru
                                              .pages = sizes[k].pages,
                                              .tensor = tensor,
                                              .stages = grid.stages};
+            struct mf_gen_work beside = work;
 
+            beside.map = "layers.0=cpu,*=cuda:0";
             check_size(comm, path, &work, backend);
+            if (ranks == 1) check_size(comm, path, &beside, backend);
         }
         mf_err_clear();
     }

@@ -24,7 +24,7 @@ int mf_crew_open(const struct mf_comm *all, long stages, const char *map, struct
     size_t named = 1;
 
     *c = (struct mf_crew){.map = map, .sharers = all};
-    MF_TRY(mf_agree(all, mf_place_map_stages(map, &named)));
+    MF_TRY(mf_agree(all, mf_place_map_stages(map, 0, &named)));
     c->stages = stages ? (size_t)stages : named;
     if ((size_t)all->size % c->stages != 0)
         return mf_fail(MF_USAGE, "%zu stages do not divide %d rank%s; try: mpirun -n %zu", c->stages, all->size,

@@ -87,7 +87,7 @@ static int start(struct job *job, const struct mf_learn *learn)
     const struct mf_model_card *c;
 
     MF_TRY(mf_crew_open(s->comm, job->o->stages, job->o->map, &job->crew));
-    mf_place_map_say(job->o->map, !s->backend->devices);
+    mf_place_map_say(job->o->map, (size_t)s->comm->size, !s->backend->devices);
     MF_TRY(mf_agree(s->comm, mf_crew_model(&job->crew, job->model, job->batch, s->queue, &job->run)));
     job->card = c = mf_model_says(job->run);
     MF_TRY(mf_safetensors_same(s->comm, c->file));

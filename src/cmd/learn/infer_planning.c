@@ -90,7 +90,7 @@ static int say_more(void *context, const struct mf_plan *plan)
                                       .apart = plan->apart,
                                       .capability = plan->device ? MF_GPU_OLDEST : 0};
 
-    mf_place_map_say(job->o->map, !plan->device);
+    mf_place_map_say(job->o->map, plan->ranks, !plan->device);
     return job->o->show_list ? mf_gen_print_lists(&job->work, &rank, &plan->settings, stdout) : MF_OK;
 }
 
@@ -100,7 +100,7 @@ static int settle_ranks(struct plan_infer *o, struct mf_gen_work *w)
     struct mf_comm comm;
     size_t stages, tensor, least;
 
-    MF_TRY(mf_place_map_stages(o->map, &stages));
+    MF_TRY(mf_place_map_stages(o->map, (size_t)o->wish.ranks, &stages));
     w->stages = o->map && !o->stages ? stages : (size_t)o->stages;
     tensor = w->tensor ? w->tensor : 1;
     stages = w->stages ? w->stages : 1;

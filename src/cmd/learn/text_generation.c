@@ -390,7 +390,7 @@ static int find_work(struct job *job)
 
     MF_TRY(mf_decoder_read(job->folder, &job->model, &has_weights));
     MF_TRY(mf_language_weigh(&job->model, o->dtype, &o->keep));
-    MF_TRY(mf_place_map_stages(o->map, &stages));
+    MF_TRY(mf_place_map_stages(o->map, (size_t)job->session->comm->size, &stages));
     *w = (struct mf_gen_work){.model = &job->model,
                               .name = mf_name_base(job->folder),
                               .requests = mf_min((size_t)o->requests, job->answers),
@@ -421,7 +421,7 @@ static int open_engine(struct job *job)
     const struct mf_session *s = job->session;
 
     MF_TRY(mf_infer_plan(job->session, &job->work, job->o->plan, &wish, &job->plan));
-    mf_place_map_say(job->o->map, !s->backend->devices);
+    mf_place_map_say(job->o->map, (size_t)s->comm->size, !s->backend->devices);
     MF_TRY(mf_engine_open(job->folder, &wish, s->queue, &job->engine));
     if (!job->work.beside) return MF_OK;
     job->logits = mf_arena_zeros(s->arena, 1, job->work.beside, "logits of the prompt");

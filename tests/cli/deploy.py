@@ -1,9 +1,9 @@
 """deploy: lines of containers for every server, program and set of GPUs, as deploy_lines.txt has them; what a stand-in for docker, podman and apptainer
 gets, and what is said while and after it starts; nothing of a secret stands in a line.
 usage: deploy.py MESOFORGE HARDWARE FIXTURES LINES DRIVER; DRIVER: the folder of a driver's library that tells what it is asked to; with MF_GOLDEN=1 the lines are written anew"""
-import getpass
 import json
 import os
+import pwd
 import shlex
 import shutil
 import socket
@@ -74,7 +74,7 @@ def lines():
 
 def parses(found):
     """A client of docker knows every option; it only finds no daemon."""
-    if not shutil.which("docker"):
+    if not shutil.which("docker") or "Docker version" not in subprocess.run(["docker", "--version"], capture_output=True, text=True).stdout:
         print("no docker: its parser of options is left out")
         return
     for text in found:
@@ -134,7 +134,7 @@ def started(runtime, how, *words, health="/health", **more):
     for name in (record, record + ".pid"):
         if os.path.exists(name):
             os.remove(name)
-    left = f"{FOLDER}/home/.apptainer/instances/logs/{socket.gethostname()}/{getpass.getuser()}"
+    left = f"{FOLDER}/home/.apptainer/instances/logs/{socket.gethostname()}/{pwd.getpwuid(os.getuid()).pw_name}"
     os.makedirs(left, exist_ok=True)
     done = deploy(runtime, "--model", "gpt2", "--devices", "cpu", "--port", str(port), *words, root="none", PATH=f"{FOLDER}/bin:/usr/bin:/bin",
                   RECORD=record, HOW=how, PORT=port, HEALTH=health, HOME=f"{FOLDER}/home", LEFT=f"{left}/mesoforge-mesoforge-{port}.err", **more)

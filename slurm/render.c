@@ -81,10 +81,10 @@ static void say_gpus(struct mf_words *to, const struct mf_job *job)
     if (job->by == MF_BY_SBATCH)
         mf_words_shell(to, is_docker ? "--gpus=\\\"device=\"$gpus\"\\\""
                                      : "--device=nvidia.com/gpu=${gpus//,/ --device=nvidia.com/gpu=}");
-    else if (is_docker && !job->devices)
+    else if (is_docker && job->flag == MF_GPUS_BY_OPTION && !job->devices)
         mf_words_add(to, "--gpus=all");
     else
-        mf_box_say_gpus(to, is_docker ? MF_GPUS_BY_OPTION : MF_GPUS_BY_CDI, job->devices ? job->devices : "all");
+        mf_box_say_gpus(to, is_docker ? job->flag : MF_GPUS_BY_CDI, job->devices ? job->devices : "all");
 }
 
 /* Variables to pass into the container. The program and its OpenMP know their job by them. Others are settings of MPI

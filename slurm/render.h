@@ -35,7 +35,8 @@ struct mf_job {
     const char *const *more_at; /* [more] further options of Slurm, without "--" */
     enum mf_box box;
     const char *image;
-    const char *devices; /* "0,1": GPUs of this job, as docker and podman number them; a script asks its own job */
+    const char *devices;   /* "0,1": GPUs of this job, as docker and podman number them; a script asks its own job */
+    enum mf_gpu_flag flag; /* how docker gives them; a script takes its option */
     size_t mounts;
     const char *const *mount; /* [mounts] "DIR", "DIR:DIR" or "DIR:DIR:ro" */
     const char *folder;       /* the current folder, which is mounted too */

@@ -11,7 +11,7 @@ import tempfile
 import runs
 import virtual_hosts
 from launching import execute, files, folder, launch, program, refused
-from runs import check, finish
+from runs import check, finish, machine
 
 (hardware,) = files
 HERE = len(os.sched_getaffinity(0))
@@ -161,6 +161,11 @@ def numbers():
     has(["--container", "pyxis:nvcr.io#nvidia/x:1", "--launcher", "srun", "--mount", "/data"],
         "--container-image=nvcr.io#nvidia/x:1", f"--container-mounts={folder}:{folder},/data:/data",
         f"--container-workdir={folder}")
+    config = "etc/nvidia-container-runtime/config.toml"  # --gpus fails in this mode
+    for files, gpus in (({config: "[nvidia-container-runtime]\nmode = \"cdi\"\n"}, "--runtime=nvidia --env=NVIDIA_VISIBLE_DEVICES={}"),
+                        ({"etc/cdi/nvidia.json": '{"kind": "nvidia.com/gpu"}'}, "--device=nvidia.com/gpu={}")):
+        has(["--container", "docker:i:1", "--num_gpus", "2", "--launcher", "mpirun"], gpus.format("all"), MF_ROOT=machine(files))
+        has(["--container", "docker:i:1", "--num_gpus", "1", "--launcher", "mpirun"], gpus.format("3"), MF_ROOT=machine(files), CUDA_VISIBLE_DEVICES="3")
     has(["--container", "docker:i:1", "--num_gpus", "2", "--launcher", "mpirun"], "docker run --rm --ipc=host", "--gpus=all",
         "i:1 mpirun", "-n 2")
     has(["--container", "podman:i:1", "--launcher", "mpirun"], "podman run", lacks=("gpu",))

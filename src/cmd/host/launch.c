@@ -10,6 +10,7 @@
 #include "src/base/child.h"
 #include "src/base/err.h"
 #include "src/cmd/host/launch_job.h"
+#include "src/plan/toolkit.h"
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_launch, word, field, kind, standard, help)
 
@@ -113,6 +114,19 @@ static const char *devices_here(void)
     return of_job && *of_job ? of_job : getenv("CUDA_VISIBLE_DEVICES");
 }
 
+/* The way to give GPUs to docker that works on this machine. */
+static enum mf_gpu_flag flag_here(void)
+{
+    const char *hook = getenv("MF_ROOT"); /* tests: where etc/ and usr/ are */
+    struct mf_toolkit toolkit;
+    char why[MF_TOOLKIT_TEXT];
+    enum mf_gpu_flag flag;
+
+    mf_toolkit_look(hook ? hook : "", &toolkit);
+    (void)mf_toolkit_flag(&toolkit, MF_BOX_DOCKER, &flag, why);
+    return flag;
+}
+
 /* Defaults apply only where they have an effect. A verb that does not save itself would be ended by the signal that
  * asks for it. */
 static void drop_defaults(const struct mf_options *options, const struct mf_cmd *verb, struct mf_launch_job *l)
@@ -158,6 +172,7 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
     MF_TRY(box_of(o->container, job));
     MF_TRY(mf_launch_mount(&o->mounts, l));
     MF_TRY(mf_launch_place(o, &here, job));
+    if (job->box == MF_BOX_DOCKER) job->flag = flag_here();
     drop_defaults(options, verb.cmd, l);
     mf_words_add(&l->command, program_of(o, path, sizeof path));
     MF_TRY(mf_launch_command(o, job, &verb, &l->command));

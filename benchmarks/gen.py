@@ -204,4 +204,5 @@ def main():
                 measure(bench, peer, folder, model, kind, rounds)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -124,9 +124,10 @@ void mf_job_hear(struct mf_job *job, size_t k, uint32_t token, double log_probab
 void mf_job_fail(struct mf_job *job, int status, const char *sentence)
 {
     struct mf_bytes to = {0};
-    const int streams = job->ticket->ask.streams && job->last > 0;
+    int streams;
 
     if (job->is_over) return;
+    streams = job->ticket->ask.streams && job->last > 0;
     job->ticket->route->error(status, sentence, streams, &to);
     mf_desk_say(job->ticket, status, to.at, to.count);
     mf_bytes_free(&to);

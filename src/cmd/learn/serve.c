@@ -24,7 +24,7 @@
 struct serve {
     struct mf_common common;
     const char *host, *api, *key_file, *template, *name, *plan, *map, *dtype;
-    long port, requests, queue, input, total, context, body, seconds, grace, tensor, stages;
+    long port, requests, queue, input, total, body, seconds, grace, tensor, stages;
     int logs;
     struct mf_texts keep;
 };
@@ -55,6 +55,8 @@ static const struct mf_opt rows[] = {
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
     ROW("map", map, MF_TEXT, NULL,
         "which stage has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map); names: cpu, cuda:N, rank:N"),
+    MF_ALIAS("context", "max-total-tokens"),
+    MF_ALIAS("requests", "max-concurrent-requests"),
     MF_DTYPE_ROWS(serve),
     MF_INFER_PLAN_ROW(serve),
     MF_OPT_END};
@@ -112,7 +114,6 @@ static int find_work(struct job *job)
                                      .name = mf_name_base(job->folder),
                                      .requests = (size_t)o->requests,
                                      .context = (size_t)o->total,
-                                     .waits = 1,
                                      .tensor = (size_t)o->tensor,
                                      .stages = o->map && !o->stages ? stages : (size_t)o->stages,
                                      .map = o->map,

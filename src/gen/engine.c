@@ -218,6 +218,8 @@ void mf_engine_drop(struct mf_engine *e, const void *context)
     }
 }
 
+size_t mf_engine_active(const struct mf_engine *e) { return e->active; }
+
 size_t mf_engine_pages(const struct mf_engine *e, size_t *all)
 {
     *all = e->pages.pages;

@@ -73,6 +73,9 @@ int mf_engine_add(struct mf_engine *engine, const struct mf_request *request);
  * when the turn that is under way has ended. */
 void mf_engine_drop(struct mf_engine *engine, const void *context);
 
+/** Requests that it has; those that were dropped count until the turn under way has ended. Local. */
+size_t mf_engine_active(const struct mf_engine *engine);
+
 /** Pages that requests have taken; pages of the engine. Local. */
 size_t mf_engine_pages(const struct mf_engine *engine, size_t *all);
 

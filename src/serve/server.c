@@ -238,7 +238,7 @@ static void add_jobs(struct server *s)
     struct mf_ticket *ticket;
 
     if (s->last && !add_prompts(s, s->last)) return;
-    while ((ticket = mf_desk_take(s->wish->desk, s->first || s->drains ? 0 : NAP))) {
+    while ((ticket = mf_desk_take(s->wish->desk, mf_engine_active(s->wish->engine) > 0 || s->drains ? 0 : NAP))) {
         struct mf_job *job = mf_job_open(&s->jobs_wish, ticket);
 
         *(s->last ? &s->last->next : &s->job) = job;
@@ -326,13 +326,13 @@ static void share(struct server *s, int idle)
 
 static int turn(struct server *s, int *stays)
 {
-    const int idle = !s->first, is_first = s->wish->comm->rank == 0;
+    const int idle = mf_engine_active(s->wish->engine) == 0, is_first = s->wish->comm->rank == 0;
     int left;
 
     if (is_first) *stays = decide(s);
     share(s, idle);
     if (!is_first) *stays = obey(s, &s->orders);
-    if (!*stays || !s->first) return MF_OK;
+    if (!*stays || mf_engine_active(s->wish->engine) == 0) return MF_OK;
     left = mf_engine_step(s->wish->engine);
     forget_ended(s);
     return left < 0 ? -left : MF_OK;

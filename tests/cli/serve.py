@@ -195,7 +195,7 @@ with tempfile.TemporaryDirectory() as MODEL:
     expected = {prompt: infer(prompt, "--max-new-tokens", "12") for prompt in PROMPTS}
     with server("--max-body", "65536", "--served-model-name", "m") as (port, process):
         check(ask(port, "/health")[0] == 200 and ask(port, "/")[0] == 200, "health")
-        check(number(port, "cache_pages") == 8 * 1024 / 16, "each request may have its whole context")
+        check(wait_for(lambda: number(port, "cache_pages") == 8 * 1024 / 16), "each request may have its whole context")
         answers(port, expected)
         refusals(port)
         leaving_clients(port)

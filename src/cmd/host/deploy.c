@@ -194,7 +194,7 @@ const struct mf_cmd mf_cmd_deploy = {
         "  mesoforge deploy podman --model opt-1.3b --api-type vllm --auto-select\n"
         "  mesoforge deploy docker --model facebook/opt-1.3b --api-type tgi \\\n"
         "      --devices cuda:1 --env MAX_TOTAL_TOKENS=2048 --dry-run\n"
-        "  mesoforge deploy docker --model opt-1.3b -- --dtype int8 --max-queue 16\n"
+        "  mesoforge deploy docker --model opt-1.3b -- --dtype int8\n"
         "  mesoforge deploy docker --stop mesoforge-tgi-8080\n"
         "  mesoforge deploy --detect-only\n",
     .tables = tables,

@@ -47,16 +47,19 @@ static void invent_scale(struct mf_engine *e, int v, float scale)
     free(all);
 }
 
-/* Uniform ones, which are drawn faster than normal ones of the same deviation. */
+/* Uniform ones, which are drawn faster than normal ones of the same deviation. Those of other stages have no memory. */
 static void invent(struct mf_engine *e, const struct mf_weights *w)
 {
-    for (size_t v = 0; v < e->lists.net->values; ++v) {
-        struct mf_weight *weight = e->lists.net->value[v].weight;
+    const struct mf_net *net = e->lists.net;
+
+    for (size_t v = 0; v < net->values; ++v) {
+        const int is_here = net->value[mf_value_root(net, (int)v, NULL)].lasting;
+        struct mf_weight *weight = net->value[v].weight;
 
         if (!weight || weight->start != MF_START_NORMAL) continue;
         weight->start = MF_START_UNIFORM;
         weight->spread *= sqrt(3);
-        if (weight->set == MF_SET_BORROWED) invent_scale(e, (int)v, (float)weight->spread / 127);
+        if (is_here && weight->set == MF_SET_BORROWED) invent_scale(e, (int)v, (float)weight->spread / 127);
     }
     mf_weights_start(w, 1);
 }

@@ -129,8 +129,8 @@ int mf_infer_same(const struct mf_session *s, const char *folder)
 
 /* ---- a dry run ---- */
 
-/* Where not all pages fit, a run has fewer. Collective. */
-static int pages_of(struct mf_session *s, const struct mf_gen_work *work, size_t *pages)
+/* Where not all pages fit, a run has fewer, and a free context may be shorter. Collective. */
+static int settle_sizes(struct mf_session *s, struct mf_gen_work *work)
 {
     struct mf_engine_wish wish = {.requests = 0};
     struct mf_gen_work mine = *work;
@@ -138,15 +138,19 @@ static int pages_of(struct mf_session *s, const struct mf_gen_work *work, size_t
     struct mf_plan_numbers settings;
     struct mf_run_plan plan;
 
-    *pages = work->pages ? work->pages : work->requests * mf_pages_of(context_of(work));
     MF_TRY(mf_planned_foresee(&p, &plan));
-    if (plan.json && mf_plan_numbers_read(mf_json_get(plan.json, "settings"), &settings))
-        *pages = mf_plan_get(&settings, "pages");
+    if (plan.json && mf_plan_numbers_read(mf_json_get(plan.json, "settings"), &settings)) {
+        work->context = mf_plan_get(&settings, "context");
+        work->pages = mf_plan_get(&settings, "pages");
+    } else {
+        work->context = context_of(work);
+        work->pages = work->pages ? work->pages : work->requests * mf_pages_of(work->context);
+    }
     mf_run_plan_free(&plan);
     return MF_OK;
 }
 
-int mf_infer_book(struct mf_session *s, const struct mf_gen_work *work)
+int mf_infer_book(struct mf_session *s, struct mf_gen_work *work)
 {
     const struct mf_plan_rank rank = {.ranks = (size_t)s->comm->size,
                                       .rank = (size_t)s->comm->rank,
@@ -157,15 +161,15 @@ int mf_infer_book(struct mf_session *s, const struct mf_gen_work *work)
                                       .capability = s->gpu.capability};
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
     struct mf_plan_numbers settings = {.count = 0};
-    size_t tensor, stages, pages;
+    size_t tensor, stages;
 
     MF_TRY(find_ways(s, work, &tensor, &stages));
-    MF_TRY(pages_of(s, work, &pages));
+    MF_TRY(settle_sizes(s, work));
     mf_plan_set(&settings, "tp", tensor);
     mf_plan_set(&settings, "pp", stages);
     mf_plan_set(&settings, "requests", work->requests);
-    mf_plan_set(&settings, "context", context_of(work));
-    mf_plan_set(&settings, "pages", pages);
+    mf_plan_set(&settings, "context", work->context);
+    mf_plan_set(&settings, "pages", work->pages);
     MF_TRY(mf_gen_workload.bytes(work, &rank, &settings, bytes));
     MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)bytes[MF_PLAN_STATE].total, "a language model"));
     return rank.apart ? mf_arena_book_once(s->arena, (ptrdiff_t)bytes[MF_PLAN_HOST].total, "a language model") : MF_OK;

@@ -36,9 +36,9 @@ int mf_infer_plan(struct mf_session *session, const struct mf_gen_work *work, co
 /** Refuses (agreed) with MF_INPUT where ranks see different files of a model (mf_same_file()). Collective. */
 int mf_infer_same(const struct mf_session *session, const char *folder);
 
-/** For --dry-run: counts the bytes of such a run in the session's arenas. It has the pages that the plan of a run would
- * give it. Collective; refuses with MF_MEMORY what exceeds --memory-limit. */
-int mf_infer_book(struct mf_session *session, const struct mf_gen_work *work);
+/** For --dry-run: counts the bytes of such a run in the session's arenas. Sets the context and the pages that the plan
+ * of a run would give it. Collective; refuses with MF_MEMORY what exceeds --memory-limit. */
+int mf_infer_book(struct mf_session *session, struct mf_gen_work *work);
 
 /** Prints what a dry run has counted. Collective; MF_OUTPUT. */
 int mf_infer_counted(const struct mf_session *session, const struct mf_gen_work *work);

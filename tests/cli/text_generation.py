@@ -78,6 +78,9 @@ with tempfile.TemporaryDirectory() as folder:
     both = ("--prompts", lines, "--max-new-tokens", "4")
     one, two = (answer["text"] for answer in json.loads(run(folder, *both, "--json"))["results"])
     check(run(folder, *both) == f"the{one}\n\na pore{two}\n", "two texts")
+    served, planned = (json.loads(subprocess.run([PROGRAM, *verb, folder, "--max-concurrent-requests", "3", "--threads", "1", "--json", *more], capture_output=True).stdout)
+                       for verb, more in ((["serve"], ["--dry-run"]), (["plan", "serve"], ["--ranks", "1"])))
+    check(served["peak_bytes"]["arena"] == [planned["bytes"]["total"]], f"bytes of a server: {served}, {planned['bytes']}")
     words = ("--tokens", "5,7,9", "--json", "--logits", lines + ".npy")
     results = [json.loads(text)["results"][0] for text in (run(folder, *words), together("2", *words, "--pp", "2"))]
     check(results[0]["tokens"] == results[1]["tokens"], f"JSON and logits of a pipeline: {results}")

@@ -38,7 +38,8 @@ static const struct mf_opt rows[] = {
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-static const struct mf_opt server_rows[] = {MF_ALIAS("max-concurrent-requests", "requests"), MF_OPT_END};
+static const struct mf_opt server_rows[] = {MF_ALIAS("max-concurrent-requests", "requests"),
+                                            MF_ALIAS("max-total-tokens", "context"), MF_OPT_END};
 static const struct mf_opt *const server_tables[] = {rows, server_rows, mf_common_opts, NULL};
 
 static int check_ways(const struct mf_session *s, const struct plan_infer *o)
@@ -188,7 +189,8 @@ const struct mf_cmd mf_cmd_plan_serve = {
     .summary = "predict a server of a language model: its memory, its requests, its context",
     .synopsis = "FOLDER [--requests 8] [--context N] [--hardware FILE] [--explain] [OPTION VALUE ...]",
     .text =
-        "Plans a server of the language model in FOLDER, of which config.json is enough. All requests may have their "
+        "Plans a server (serve) of the language model in FOLDER, of which config.json is enough. All requests may have "
+        "their "
         "whole context at the same time, so none waits for the memory of another. The bytes are exact, and the server "
         "takes no more later. Without --context it is the longest that fits. Options, times and refusals are those of "
         "plan infer.\n"

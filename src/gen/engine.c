@@ -47,7 +47,7 @@ static void invent_scale(struct mf_engine *e, int v, float scale)
     free(all);
 }
 
-/* Uniform ones, which are drawn faster than normal ones of the same deviation. Weights of other stages have no memory. */
+/* Uniform ones, which are drawn faster than normal ones of the same deviation. Other stages' weights have no memory. */
 static void invent(struct mf_engine *e, const struct mf_weights *w)
 {
     const struct mf_net *net = e->lists.net;

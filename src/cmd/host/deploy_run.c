@@ -63,7 +63,7 @@ static int ask(const struct mf_server *s)
         const ssize_t got = recv(to, text, sizeof text - 1, MSG_WAITALL);
 
         text[got > 0 ? got : 0] = '\0';
-        if (sscanf(text, "HTTP/%*d.%*d %d", &status) != 1) status = 0;
+        if (strncmp(text, "HTTP/1.", 7) == 0) status = (int)strtol(text + strcspn(text, " "), NULL, 10);
     }
     close(to);
     return status;
@@ -82,25 +82,25 @@ static char *output_of(const struct mf_words *words, int with_errors)
     return NULL;
 }
 
-/* Is the state of the container @p state? Apptainer knows those that run. */
+/* Is the state of the container @p state? -1: its runtime does not answer. Apptainer knows those that run. */
 static int is_in(const struct mf_server *s, const char *state)
 {
     struct mf_words words = {0};
     char *text;
-    int is;
+    int is = -1;
 
     (void)mf_server_act_words(s->box, MF_SERVER_STATE, s->name, &words);
     text = output_of(&words, 0);
-    if (s->box == MF_BOX_APPTAINER)
-        is = text && strcmp(state, "running") == 0 && strstr(text, s->name);
-    else
-        is = text && strncmp(text, state, strlen(state)) == 0;
+    if (text && s->box == MF_BOX_APPTAINER)
+        is = strcmp(state, "running") == 0 && strstr(text, s->name);
+    else if (text)
+        is = strncmp(text, state, strlen(state)) == 0;
     free(text);
     mf_words_free(&words);
     return is;
 }
 
-static int is_alive(const struct mf_server *s) { return is_in(s, "running") || is_in(s, "created"); }
+static int has_ended(const struct mf_server *s) { return is_in(s, "running") == 0 && is_in(s, "created") == 0; }
 
 static void show_tail(const char *text)
 {
@@ -180,7 +180,7 @@ static int wait_for(const struct mf_server *s, long seconds)
         if (ask(s) == 200) return MF_OK;
         if (mf_child_heard()) return refuse(s, "goes on, and is no longer waited for");
         if (mf_now() - looked > 1) {
-            if (!is_alive(s)) break;
+            if (has_ended(s)) break;
             looked = mf_now();
         }
         if (mf_now() - begin > (double)seconds) {
@@ -201,7 +201,7 @@ static int refuse_start(const struct mf_server *s, int status)
     const char *box = mf_box_names[s->box];
     char advice[300] = "";
 
-    if (is_in(s, "created"))
+    if (is_in(s, "created") == 1)
         snprintf(advice, sizeof advice, "; it left a container, which is removed by: mesoforge deploy %s --stop %s",
                  box, s->name);
     else if (mf_server_is_local(s) && s->box != MF_BOX_APPTAINER)

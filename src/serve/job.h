@@ -19,6 +19,7 @@ struct mf_job {
     struct mf_said *said;   /* [prompts] */
     struct mf_reply *reply; /* [prompts] */
     size_t added;           /* prompts that the engine has got */
+    size_t working;         /* prompts that it has now */
     size_t ended;           /* prompts whose answers have ended */
     int is_over;            /* the ticket was left: answered, failed, or given up */
     double last;            /* [s] when the last token came; 0: none did */

@@ -6,9 +6,6 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/serve/job.h"
-
-static const double NAP = 0.5; /* [s] an idle server shows a sign of life as often */
 
 /* A prompt that the engine has. All ranks have the same ones. */
 struct line {
@@ -26,11 +23,8 @@ struct server {
     uint64_t number;    /* of the last one */
 
     /* rank 0 */
-    struct mf_job_wish jobs_wish;
-    struct mf_job *job, *last; /* requests, oldest first. The last one may have prompts for which there is no room */
-    struct mf_bytes orders;    /* of this step */
-    int drains;
-    double until; /* it leaves at the latest */
+    struct mf_jobs jobs;    /* the last one may have prompts for which there is no room */
+    struct mf_bytes orders; /* of this step */
 };
 
 /* -- lines -- */
@@ -54,6 +48,7 @@ static void lost(void *context)
 
 static void free_line(struct line *line)
 {
+    if (line->job) --line->job->working;
     mf_tokens_free(&line->tokens);
     free(line);
 }
@@ -114,6 +109,7 @@ static int add(struct server *s, const struct order *o, struct mf_tokens *tokens
         free(line);
         return added;
     }
+    if (job) ++job->working;
     while (*at) at = &(*at)->next;
     *at = line;
     return 1;
@@ -174,33 +170,10 @@ static void drop_lines(struct server *s)
     }
 }
 
-static int has_line(const struct server *s, const struct mf_job *job)
-{
-    for (const struct line *line = s->first; line; line = line->next)
-        if (line->job == job) return 1;
-    return 0;
-}
-
-static void close_jobs(struct server *s)
-{
-    s->last = NULL;
-    for (struct mf_job **at = &s->job; *at;) {
-        struct mf_job *job = *at;
-
-        if (!job->is_over || has_line(s, job)) {
-            s->last = job;
-            at = &job->next;
-            continue;
-        }
-        *at = job->next;
-        mf_job_close(job);
-    }
-}
-
 /* Gives the engine prompts of a job: 1. 0: one is left, for which there is no room now. */
 static int add_prompts(struct server *s, struct mf_job *job)
 {
-    struct mf_meter *meter = mf_desk_meter(s->wish->desk);
+    struct mf_meter *meter = mf_desk_meter(s->wish->jobs.desk);
 
     while (!job->is_over && job->added < job->ticket->ask.prompts) {
         const struct mf_ask *ask = &job->ticket->ask;
@@ -235,71 +208,35 @@ static int add_prompts(struct server *s, struct mf_job *job)
 /* Takes requests as long as there is room. With nothing to do it waits for one. */
 static void add_jobs(struct server *s)
 {
-    struct mf_ticket *ticket;
+    struct mf_job *job = s->jobs.last;
 
-    if (s->last && !add_prompts(s, s->last)) return;
-    while ((ticket = mf_desk_take(s->wish->desk, mf_engine_active(s->wish->engine) > 0 || s->drains ? 0 : NAP))) {
-        struct mf_job *job = mf_job_open(&s->jobs_wish, ticket);
-
-        *(s->last ? &s->last->next : &s->job) = job;
-        s->last = job;
+    if (job && !add_prompts(s, job)) return;
+    while ((job = mf_jobs_take(&s->jobs, mf_engine_active(s->wish->engine) == 0)))
         if (!add_prompts(s, job)) return;
-    }
-}
-
-/* Requests of the queue, and those whose prompts the engine has not all got; @p all: also others. */
-static void fail_jobs(struct server *s, int all)
-{
-    struct mf_ticket *ticket;
-
-    for (struct mf_job *job = s->job; job; job = job->next)
-        if (!job->is_over && (all || job->added < job->ticket->ask.prompts)) mf_job_fail(job, 503, "the server leaves");
-    while ((ticket = mf_desk_take(s->wish->desk, 0))) {
-        struct mf_job *job = mf_job_open(&s->jobs_wish, ticket);
-
-        mf_job_fail(job, 503, "the server leaves");
-        mf_job_close(job);
-    }
-}
-
-/* Requests that the engine has may end; others do not begin. 0: nothing is left to do. */
-static int drain(struct server *s)
-{
-    if (!s->drains) {
-        s->drains = 1;
-        s->until = mf_now() + s->wish->grace;
-        mf_desk_turn(s->wish->desk, MF_DESK_DRAINS);
-        s->wish->closes(s->wish->context);
-    }
-    fail_jobs(s, mf_now() >= s->until);
-    return s->first || s->job;
 }
 
 static void report(struct server *s)
 {
-    struct mf_meter_now now = {.queue = mf_desk_queue(s->wish->desk)};
+    struct mf_meter_now now = {.queue = mf_desk_queue(s->wish->jobs.desk)};
 
     for (const struct line *line = s->first; line; line = line->next) ++now.active;
     now.pages_used = mf_engine_pages(s->wish->engine, &now.pages);
-    mf_meter_now(mf_desk_meter(s->wish->desk), &now);
+    mf_meter_now(mf_desk_meter(s->wish->jobs.desk), &now);
 }
 
 /* Decides this step. 0: the server leaves. */
 static int decide(struct server *s)
 {
     struct order leave;
-    int stays = 1;
 
     s->orders.count = 0;
-    mf_desk_sweep(s->wish->desk);
-    for (struct mf_job *job = s->job; job; job = job->next) (void)mf_job_listens(job);
-    if (s->drains || s->wish->leaves(s->wish->context)) stays = drain(s);
+    mf_jobs_look(&s->jobs);
     drop_lines(s);
-    close_jobs(s);
+    mf_jobs_close(&s->jobs);
     report(s); /* before it waits */
-    if (!s->drains) add_jobs(s);
+    if (!s->jobs.drains) add_jobs(s);
     report(s);
-    if (stays) return 1;
+    if (!mf_jobs_left(&s->jobs)) return 1;
     memset(&leave, 0, sizeof leave);
     leave.kind = LEAVE;
     order(s, &leave, NULL);
@@ -340,17 +277,13 @@ static int turn(struct server *s, int *stays)
 
 int mf_server_run(const struct mf_server_wish *wish)
 {
-    struct server s = {.wish = wish, .jobs_wish = {wish->served, wish->tokenizer, wish->ends}};
+    struct server s = {.wish = wish, .jobs = {.wish = &wish->jobs}};
     int rc = MF_OK, stays = 1;
 
     while (rc == MF_OK && stays) rc = turn(&s, &stays);
-    if (wish->comm->rank == 0) {
-        mf_desk_turn(wish->desk, MF_DESK_DRAINS);
-        fail_jobs(&s, 1);
-        while (s.first) drop(&s, &s.first);
-        close_jobs(&s);
-    }
+    if (wish->comm->rank == 0) mf_jobs_end(&s.jobs);
     while (s.first) drop(&s, &s.first);
+    mf_jobs_close(&s.jobs);
     mf_bytes_free(&s.orders);
     return mf_agree(wish->comm, rc);
 }

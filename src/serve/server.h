@@ -6,28 +6,16 @@
 #define MF_SERVE_SERVER_H
 
 #include "src/gen/engine.h"
-#include "src/serve/desk.h"
-#include "src/text/tokenizer.h"
+#include "src/serve/jobs.h"
 
 struct mf_server_wish {
     const struct mf_comm *comm;
     struct mf_engine *engine;
-    const struct mf_served *served;
-
-    /* rank 0 */
-    struct mf_desk *desk;
-    const struct mf_tokenizer *tokenizer; /* NULL: answers are tokens without text */
-    const struct mf_tokens *ends;         /* tokens by which the model ends a text */
-    double grace;                         /* [s] that requests at work have when the server leaves */
-    /** Shall it leave? Asked between steps. */
-    int (*leaves)(void *context);
-    /** It leaves: no more requests are accepted. */
-    void (*closes)(void *context);
-    void *context;
+    struct mf_jobs_wish jobs; /* rank 0 */
 };
 
-/** Serves until wish->leaves() says so and the requests at work have ended, or their time has. All tickets are left
- * then. Collective; refuses (agreed) with MF_NUMERIC. */
+/** Serves until wish->jobs.leaves() says so and the requests at work have ended, or their time has. All tickets are
+ * left then. Collective; refuses (agreed) with MF_NUMERIC. */
 int mf_server_run(const struct mf_server_wish *wish);
 
 #endif

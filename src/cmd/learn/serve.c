@@ -262,14 +262,12 @@ static int serve(struct job *job)
     const struct mf_comm *comm = job->session->comm;
     const struct mf_server_wish wish = {.comm = comm,
                                         .engine = job->engine,
-                                        .served = &job->served,
-                                        .desk = job->desk,
-                                        .tokenizer = job->tells,
-                                        .ends = &job->ends,
-                                        .grace = (double)job->o->grace,
-                                        .leaves = leaves,
-                                        .closes = closes,
-                                        .context = job};
+                                        .jobs = {.job = {&job->served, job->tells, &job->ends},
+                                                 .desk = job->desk,
+                                                 .grace = (double)job->o->grace,
+                                                 .leaves = leaves,
+                                                 .closes = closes,
+                                                 .context = job}};
 
     MF_TRY(try_step(job));
     tell_facts(job);

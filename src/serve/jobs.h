@@ -1,0 +1,42 @@
+/* Requests at work, oldest first, and how a server leaves: what every kind of server does between its steps. For rank
+ * 0. All functions are local. */
+#ifndef MF_SERVE_JOBS_H
+#define MF_SERVE_JOBS_H
+
+#include "src/serve/job.h"
+
+struct mf_jobs_wish {
+    struct mf_job_wish job;
+    struct mf_desk *desk;
+    double grace; /* [s] that requests at work have when the server leaves */
+    /** Shall it leave? Asked between steps. */
+    int (*leaves)(void *context);
+    /** It leaves: no more requests are accepted. */
+    void (*closes)(void *context);
+    void *context;
+};
+
+struct mf_jobs {
+    const struct mf_jobs_wish *wish;
+    struct mf_job *first, *last;
+    int drains;
+    double until; /* it leaves at the latest */
+};
+
+/** Takes the oldest request of the queue; NULL: there is none. With @p idle it waits a while for one. */
+struct mf_job *mf_jobs_take(struct mf_jobs *jobs, int idle);
+
+/** Between two steps: forgets clients that have gone. Where the server shall leave, requests that have not begun fail,
+ * and all others when their time is over. */
+void mf_jobs_look(struct mf_jobs *jobs);
+
+/** Closes jobs that are over, and of which nothing is at work (job->working). */
+void mf_jobs_close(struct mf_jobs *jobs);
+
+/** The server has left: nothing is at work, and nothing will be. */
+int mf_jobs_left(const struct mf_jobs *jobs);
+
+/** The end, also after an error: all requests fail, and those of the queue. */
+void mf_jobs_end(struct mf_jobs *jobs);
+
+#endif

@@ -366,7 +366,6 @@ const struct mf_cmd mf_cmd_serve = {
         "answers end within --grace seconds, and then ends the server with exit status 0.\n"
         "\n"
         "  mesoforge serve gpt2\n"
-        "  curl http://127.0.0.1:8080/generate -d '{\"inputs\": \"The pore\"}'\n"
         "  mpirun -n 4 mesoforge serve llama --tp 2 --pp 2 --port 9000\n",
     .tables = tables,
     .size = sizeof(struct serve),

@@ -199,16 +199,23 @@ static struct mf_span widen(const struct row *r, const char *text, size_t n, siz
     return (struct mf_span){at, end - at};
 }
 
-/* Is any of these bytes one of a literal text? */
+/* Is any of these bytes one of a literal text? A conversation may have very many. */
 static int is_literal(const struct mf_literal *l, size_t at, size_t length)
 {
-    size_t i = 0;
+    size_t first = 0, end = l->spans;
 
     if (l->all) return 1;
     if (l->at == SIZE_MAX) return 0;
     at += l->at;
-    while (i < l->spans && l->span[i].first + l->span[i].count <= at) ++i;
-    return i < l->spans && l->span[i].first < at + length;
+    while (first < end) { /* the first span that ends behind `at` */
+        const size_t middle = first + (end - first) / 2;
+
+        if (l->span[middle].first + l->span[middle].count <= at)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < l->spans && l->span[first].first < at + length;
 }
 
 int mf_added_next(const struct mf_added *a, enum mf_added_stage stage, const struct mf_literal *literal,

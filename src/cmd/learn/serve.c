@@ -79,6 +79,7 @@ struct job {
     struct mf_tokenizer *cuts, *tells; /* of the thread of HTTP, and of the engine's */
     struct mf_desk *desk;
     struct mf_http *http;
+    int announced; /* MF_OK, or why it leaves at once */
 };
 
 /* -- what is to be served -- */
@@ -245,8 +246,9 @@ static int announce(const struct job *job)
 
 static int leaves(void *context)
 {
-    (void)context;
-    return mf_stop_signal() != 0;
+    const struct job *job = context;
+
+    return job->announced != MF_OK || mf_stop_signal() != 0;
 }
 
 static void closes(void *context)
@@ -272,8 +274,9 @@ static int serve(struct job *job)
     MF_TRY(try_step(job));
     tell_facts(job);
     if (comm->rank == 0) mf_http_serve(job->http, &job->served, job->cuts);
-    MF_TRY(mf_agree(comm, comm->rank == 0 ? announce(job) : MF_OK));
-    return mf_server_run(&wish);
+    if (comm->rank == 0) job->announced = announce(job); /* clients may have come already, so it leaves in order */
+    MF_TRY(mf_server_run(&wish));
+    return job->announced;
 }
 
 static int work(struct job *job)

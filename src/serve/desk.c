@@ -17,7 +17,7 @@ struct mf_desk {
     pthread_mutex_t lock;
     pthread_cond_t bell; /* a ticket came, or the state turned */
     struct mf_ticket *first, **last;
-    size_t queue;
+    size_t queue, room; /* tickets that wait; that the engine could take now */
     unsigned long long number;
     enum mf_desk_state state;
     struct mf_meter *meter;
@@ -81,13 +81,29 @@ static void free_ticket(struct mf_ticket *t)
 
 /* -- of HTTP -- */
 
+/* Under the lock. */
+static int refuses(const struct mf_desk *d)
+{
+    return d->state != MF_DESK_SERVES ? 503 : d->queue >= d->wish.queue + d->room ? 429 : 0;
+}
+
+int mf_desk_refuses(struct mf_desk *d)
+{
+    int status;
+
+    lock(d);
+    status = refuses(d);
+    unlock(d);
+    return status;
+}
+
 struct mf_ticket *mf_desk_put(struct mf_desk *d, const struct mf_route *route, struct mf_ask *ask, int socket,
                               int *status)
 {
     struct mf_ticket *t = NULL;
 
     lock(d);
-    *status = d->state != MF_DESK_SERVES ? 503 : d->queue >= d->wish.queue ? 429 : 0;
+    *status = refuses(d);
     if (*status == 0) {
         t = MF_MUST(calloc(1, sizeof *t), "a request");
         *t = (struct mf_ticket){.route = route, .ask = *ask, .desk = d, .came = mf_now(), .socket = socket};
@@ -178,6 +194,7 @@ static struct mf_ticket *pop(struct mf_desk *d)
     if (!d->first) d->last = &d->first;
     t->next = NULL;
     --d->queue;
+    if (d->room > 0) --d->room;
     return t;
 }
 
@@ -202,6 +219,13 @@ struct mf_ticket *mf_desk_take(struct mf_desk *d, double seconds)
     t = pop(d);
     unlock(d);
     return t;
+}
+
+void mf_desk_room(struct mf_desk *d, size_t tickets)
+{
+    lock(d);
+    d->room = tickets;
+    unlock(d);
 }
 
 size_t mf_desk_queue(struct mf_desk *d)

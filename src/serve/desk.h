@@ -35,7 +35,7 @@ struct mf_ticket {
 };
 
 struct mf_desk_wish {
-    size_t queue; /* tickets that wait for the engine, at most */
+    size_t queue; /* tickets that wait for room in the engine, at most */
     size_t out;   /* bytes of a ticket that nobody has fetched, at most */
     /** Wakes a sleeper. Called under the lock. */
     void (*wake)(void *sleeper);
@@ -54,8 +54,12 @@ struct mf_meter *mf_desk_meter(struct mf_desk *desk);
 
 /* -- of HTTP -- */
 
-/** Takes @p route and @p ask, and queues a ticket for the client of @p socket. NULL: *status is 429 (the queue is
- * full) or 503 (the server does not serve), and the ask remains the caller's. */
+/** The status by which a ticket would be refused now: 429 (the queue is full) or 503 (the server does not serve). 0: it
+ * would be taken. */
+int mf_desk_refuses(struct mf_desk *desk);
+
+/** Takes @p route and @p ask, and queues a ticket for the client of @p socket. NULL: *status is as above, and the
+ * ask remains the caller's. */
 struct mf_ticket *mf_desk_put(struct mf_desk *desk, const struct mf_route *route, struct mf_ask *ask, int socket,
                               int *status);
 
@@ -80,6 +84,8 @@ void mf_desk_leave(struct mf_ticket *ticket);
 
 /** The oldest ticket; NULL: there is none. Waits at most @p seconds for one, or for mf_desk_turn(). */
 struct mf_ticket *mf_desk_take(struct mf_desk *desk, double seconds);
+/** The engine could take so many tickets at once. So many may be in the queue beside those that wait. 0 at first. */
+void mf_desk_room(struct mf_desk *desk, size_t tickets);
 /** Tickets that wait. */
 size_t mf_desk_queue(struct mf_desk *desk);
 /** Drops tickets of the queue whose clients have gone. Tells of an open ticket: 0: its client has gone, or does not

@@ -5,7 +5,7 @@
 #include "src/serve/ask.h"
 #include "src/text/tokenizer.h"
 
-/** Sets ask->prompt[].tokens and ask->most. Refuses with MF_USAGE: no tokens, tokens that the model does not know, too
+/** Sets ask->prompt[].tokens. Refuses with MF_USAGE: no tokens, tokens that the model does not know, too
  * many for the server. Local. */
 int mf_ask_fit(const struct mf_served *served, struct mf_tokenizer *tokenizer, struct mf_ask *ask);
 

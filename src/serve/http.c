@@ -231,7 +231,9 @@ static int read_ask(struct call *c, struct mf_ask *ask)
 static enum MHD_Result ask(struct call *c)
 {
     struct mf_ask ask = {.prompts = 0};
-    int status = read_ask(c, &ask);
+    int status = mf_desk_refuses(c->http->desk); /* a full server spends no time on reading */
+
+    if (status == 0) status = read_ask(c, &ask);
 
     mf_bytes_free(&c->body);
     if (status == 0) c->ticket = mf_desk_put(c->http->desk, c->route, &ask, socket_of(c), &status);

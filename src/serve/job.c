@@ -103,6 +103,7 @@ static void tell(struct mf_job *job, size_t k, int is_first)
     } else if (is_last)
         route->whole(served, &t->ask, &t->name, job->said, &to);
     if (to.count) mf_desk_say(job->ticket, 200, to.at, to.count);
+    job->has_said |= to.count > 0;
     mf_bytes_free(&to);
     if (is_last) end(job, 0);
 }
@@ -127,7 +128,7 @@ void mf_job_fail(struct mf_job *job, int status, const char *sentence)
     int streams;
 
     if (job->is_over) return;
-    streams = job->ticket->ask.streams && job->last > 0;
+    streams = job->ticket->ask.streams && job->has_said;
     job->ticket->route->error(status, sentence, streams, &to);
     mf_desk_say(job->ticket, status, to.at, to.count);
     mf_bytes_free(&to);

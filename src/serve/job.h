@@ -22,6 +22,7 @@ struct mf_job {
     size_t working;         /* prompts that it has now */
     size_t ended;           /* prompts whose answers have ended */
     int is_over;            /* the ticket was left: answered, failed, or given up */
+    int has_said;           /* the client was told something */
     double last;            /* [s] when the last token came; 0: none did */
 };
 

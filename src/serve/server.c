@@ -221,6 +221,7 @@ static void report(struct server *s)
 
     for (const struct line *line = s->first; line; line = line->next) ++now.active;
     now.pages_used = mf_engine_pages(s->wish->engine, &now.pages);
+    mf_desk_room(s->wish->jobs.desk, s->wish->jobs.job.served->requests - mf_engine_active(s->wish->engine));
     mf_meter_now(mf_desk_meter(s->wish->jobs.desk), &now);
 }
 

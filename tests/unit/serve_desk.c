@@ -1,0 +1,111 @@
+/* Requests wait in a queue, and are refused where it is full. A stream that fails says so by an event. One that has said
+ * nothing yet fails by its HTTP status. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/serve/job.h"
+#include "tests/check.h"
+
+static const struct mf_served served = {.model = "tiny", .version = "1.0", .vocabulary = 64, .total = 60, .batch = 4};
+static const struct mf_tokens ends = {0};
+static const struct mf_job_wish wish = {.served = &served, .ends = &ends};
+static int sleeps, wakes;
+
+static void sleep_of(void *sleeper)
+{
+    (void)sleeper;
+    ++sleeps;
+}
+
+static void wake_of(void *sleeper)
+{
+    (void)sleeper;
+    ++wakes;
+}
+
+static struct mf_desk *open_desk(size_t queue)
+{
+    struct mf_desk *desk = mf_desk_open(&(struct mf_desk_wish){queue, 1000, wake_of});
+
+    mf_desk_turn(desk, MF_DESK_SERVES);
+    return desk;
+}
+
+/* A request of /v1/completions. */
+static struct mf_ticket *put(struct mf_desk *desk, int streams, int likely, int *status)
+{
+    void (*error)(int, const char *, int, struct mf_bytes *);
+    const char *allowed, *body = streams ? "{\"prompt\":[1,2],\"max_tokens\":3,\"stream\":true}" : "{\"prompt\":[1,2]}";
+    const struct mf_route *route = mf_route_find(&served, ~0u, "POST", "/v1/completions", status, &allowed, &error);
+    struct mf_ask ask;
+    struct mf_ticket *ticket;
+
+    CHECK(mf_route_read(route, &served, body, strlen(body), &ask) == 0);
+    ask.likely = likely;
+    ticket = mf_desk_put(desk, route, &ask, 0, status);
+    if (!ticket) mf_ask_free(&ask);
+    return ticket;
+}
+
+/* The engine and the client leave a request of the queue. */
+static void leave(struct mf_desk *desk)
+{
+    struct mf_ticket *ticket = mf_desk_take(desk, 0);
+
+    mf_desk_end(ticket, 0);
+    mf_desk_leave(ticket);
+}
+
+static void check_queue(void)
+{
+    struct mf_desk *desk = open_desk(0);
+    int status;
+
+    CHECK(!put(desk, 0, 0, &status) && status == 429 && mf_desk_refuses(desk) == 429);
+    mf_desk_room(desk, 2);
+    CHECK(mf_desk_refuses(desk) == 0 && put(desk, 0, 0, &status));
+    CHECK(put(desk, 0, 0, &status) && mf_desk_queue(desk) == 2);
+    CHECK(!put(desk, 0, 0, &status) && status == 429);
+    leave(desk);
+    CHECK(mf_desk_refuses(desk) == 429); /* its room is not free again before the engine says so */
+    leave(desk);
+    mf_desk_room(desk, 1);
+    mf_desk_turn(desk, MF_DESK_DRAINS);
+    CHECK(!put(desk, 0, 0, &status) && status == 503 && mf_desk_refuses(desk) == 503);
+    mf_desk_close(desk);
+}
+
+/* A stream that fails after so many tokens. @p likely: each token says something. */
+static void check_failure(int tokens, int likely)
+{
+    struct mf_desk *desk = open_desk(1);
+    int status;
+    struct mf_ticket *ticket = put(desk, 1, likely, &status);
+    struct mf_job *job = mf_job_open(&wish, mf_desk_take(desk, 0));
+    const int is_event = tokens > 0 && likely;
+    struct mf_bytes all;
+
+    sleeps = wakes = 0;
+    CHECK(!mf_desk_ready(ticket, desk, sleep_of, &status) && sleeps == 1);
+    for (int i = 0; i < tokens; ++i) mf_job_hear(job, 0, 5, -1);
+    mf_job_fail(job, 503, "the server leaves");
+    mf_job_close(job);
+    CHECK(wakes == 1 && mf_desk_ready(ticket, desk, sleep_of, &status));
+    CHECK_SAYS(status == (is_event ? 200 : 503), "status %d", status);
+    all = mf_desk_fetch_all(ticket);
+    CHECK_SAYS((strncmp(all.at, "data: ", 6) == 0) == is_event, "%.*s", (int)all.count, all.at);
+    CHECK(memmem(all.at, all.count, "the server leaves", 17));
+    mf_bytes_free(&all);
+    mf_desk_leave(ticket);
+    mf_desk_close(desk);
+}
+
+int main(void)
+{
+    check_queue();
+    check_failure(0, 0);
+    check_failure(1, 0);
+    check_failure(1, 1);
+    return failures != 0;
+}

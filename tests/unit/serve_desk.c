@@ -1,5 +1,5 @@
-/* Requests wait in a queue, and are refused where it is full. A stream that fails says so by an event. One that has said
- * nothing yet fails by its HTTP status. */
+/* Requests wait in a queue, and are refused where it is full. A stream that fails says so by an event. One that said
+ * nothing fails by its HTTP status. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -62,6 +62,10 @@ mf_route_find(const struct mf_served *served, unsigned dialects, const char *met
 int mf_route_read(const struct mf_route *route, const struct mf_served *served, const char *body, size_t bytes,
                   struct mf_ask *ask);
 
+/** Writes an error where no dialect is known, and in those of TGI and TEI: {"error": "..", "error_type": "validation"}.
+ */
+void mf_error_plain(int status, const char *sentence, int streams, struct mf_bytes *to);
+
 /** "tgi", "tei", "openai", "vllm" as --api-type has them; 0: there is no such dialect. */
 unsigned mf_dialect_of(const char *name);
 

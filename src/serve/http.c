@@ -48,19 +48,6 @@ struct call {
 
 /* -- answers -- */
 
-static void no_dialect(int status, const char *sentence, int streams, struct mf_bytes *to)
-{
-    struct mf_json *all = mf_json_object();
-    char *text;
-
-    (void)status, (void)streams;
-    mf_json_text(all, "error", sentence);
-    text = mf_json_string(all);
-    mf_bytes_put(to, text, strlen(text));
-    free(text);
-    mf_json_free(all);
-}
-
 static void add_headers(const struct call *c, struct MHD_Response *r, const char *type)
 {
     (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
@@ -192,13 +179,12 @@ static void begin(struct call *c, const char *method, const char *path)
     const int ready = mf_desk_state(h->desk) != MF_DESK_LOADS;
     int status = 0;
 
-    c->error = no_dialect;
+    c->error = mf_error_plain;
     if (!ready) {
         refuse(c, 503, "the server loads its model");
         return;
     }
-    c->route = mf_route_find(h->served, h->wish.dialects, strcmp(method, "HEAD") == 0 ? "GET" : method, path, &status,
-                             &c->allowed, &c->error);
+    c->route = mf_route_find(h->served, h->wish.dialects, method, path, &status, &c->allowed, &c->error);
     if (!c->route)
         refuse(c, status, mf_err_text());
     else if (h->wish.key && c->route->does != MF_ROUTE_HEALTH && !has_key(c))

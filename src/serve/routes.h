@@ -17,8 +17,7 @@ struct mf_routes {
 extern const struct mf_routes mf_routes_tgi, mf_routes_tei, mf_routes_openai_facts, mf_routes_openai_text,
     mf_routes_openai_vectors;
 
-/** Errors: {"error": "..", "error_type": "validation"}, and {"error": {"message": "..", ..}} of OpenAI. */
-void mf_error_plain(int status, const char *sentence, int streams, struct mf_bytes *to);
+/** Errors {"error": {"message": "..", ..}} of OpenAI. */
 void mf_error_openai(int status, const char *sentence, int streams, struct mf_bytes *to);
 
 #endif

@@ -139,6 +139,6 @@ int mf_job_listens(struct mf_job *job)
 {
     if (job->is_over) return 0;
     if (mf_desk_listens(job->ticket)) return 1;
-    end(job, 1);
+    mf_job_fail(job, 499, "the client has closed its side of the connection, or does not read what is said");
     return 0;
 }

@@ -38,7 +38,7 @@ void mf_job_hear(struct mf_job *job, size_t k, uint32_t token, double log_probab
 /** The job is over without its answer: an error of this HTTP status, in a stream as an event. */
 void mf_job_fail(struct mf_job *job, int status, const char *sentence);
 
-/** The job is over where its client has gone: 0. */
+/** The job is over where its client has gone, or does not read: 0. It fails with status 499. */
 int mf_job_listens(struct mf_job *job);
 
 #endif

@@ -2,6 +2,8 @@
  * nothing fails by its HTTP status. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 #include "src/serve/job.h"
@@ -33,7 +35,7 @@ static struct mf_desk *open_desk(size_t queue)
 }
 
 /* A request of /v1/completions. */
-static struct mf_ticket *put(struct mf_desk *desk, int streams, int likely, int *status)
+static struct mf_ticket *put(struct mf_desk *desk, int streams, int likely, int socket, int *status)
 {
     void (*error)(int, const char *, int, struct mf_bytes *);
     const char *allowed, *body = streams ? "{\"prompt\":[1,2],\"max_tokens\":3,\"stream\":true}" : "{\"prompt\":[1,2]}";
@@ -43,7 +45,7 @@ static struct mf_ticket *put(struct mf_desk *desk, int streams, int likely, int 
 
     CHECK(mf_route_read(route, &served, body, strlen(body), &ask) == 0);
     ask.likely = likely;
-    ticket = mf_desk_put(desk, route, &ask, 0, status);
+    ticket = mf_desk_put(desk, route, &ask, socket, status);
     if (!ticket) mf_ask_free(&ask);
     return ticket;
 }
@@ -62,17 +64,17 @@ static void check_queue(void)
     struct mf_desk *desk = open_desk(0);
     int status;
 
-    CHECK(!put(desk, 0, 0, &status) && status == 429 && mf_desk_refuses(desk) == 429);
+    CHECK(!put(desk, 0, 0, 0, &status) && status == 429 && mf_desk_refuses(desk) == 429);
     mf_desk_room(desk, 2);
-    CHECK(mf_desk_refuses(desk) == 0 && put(desk, 0, 0, &status));
-    CHECK(put(desk, 0, 0, &status) && mf_desk_queue(desk) == 2);
-    CHECK(!put(desk, 0, 0, &status) && status == 429);
+    CHECK(mf_desk_refuses(desk) == 0 && put(desk, 0, 0, 0, &status));
+    CHECK(put(desk, 0, 0, 0, &status) && mf_desk_queue(desk) == 2);
+    CHECK(!put(desk, 0, 0, 0, &status) && status == 429);
     leave(desk);
     CHECK(mf_desk_refuses(desk) == 429); /* its room is not free again before the engine says so */
     leave(desk);
     mf_desk_room(desk, 1);
     mf_desk_turn(desk, MF_DESK_DRAINS);
-    CHECK(!put(desk, 0, 0, &status) && status == 503 && mf_desk_refuses(desk) == 503);
+    CHECK(!put(desk, 0, 0, 0, &status) && status == 503 && mf_desk_refuses(desk) == 503);
     mf_desk_close(desk);
 }
 
@@ -81,7 +83,7 @@ static void check_failure(int tokens, int likely)
 {
     struct mf_desk *desk = open_desk(1);
     int status;
-    struct mf_ticket *ticket = put(desk, 1, likely, &status);
+    struct mf_ticket *ticket = put(desk, 1, likely, 0, &status);
     struct mf_job *job = mf_job_open(&wish, mf_desk_take(desk, 0));
     const int is_event = tokens > 0 && likely;
     struct mf_bytes all;
@@ -101,11 +103,41 @@ static void check_failure(int tokens, int likely)
     mf_desk_close(desk);
 }
 
+/* A stream whose client closes its half, or reads nothing of a long answer. */
+static void check_deaf(int closes)
+{
+    struct mf_desk *desk = open_desk(1);
+    static const char many[200]; /* some of them are more than the desk keeps */
+    int status, pair[2];
+    struct mf_ticket *ticket;
+    struct mf_job *job;
+    struct mf_bytes all;
+
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    ticket = put(desk, 1, 1, pair[0], &status);
+    job = mf_job_open(&wish, mf_desk_take(desk, 0));
+    mf_job_hear(job, 0, 5, -1);
+    CHECK(mf_job_listens(job));
+    if (closes) CHECK(shutdown(pair[1], SHUT_WR) == 0);
+    for (int i = 0; i < 10 && !closes; ++i) mf_desk_say(ticket, 200, many, sizeof many);
+    CHECK(!mf_job_listens(job) && job->is_over && ticket->broken);
+    mf_job_close(job);
+    all = mf_desk_fetch_all(ticket);
+    CHECK(ticket->status == 200 && memmem(all.at, all.count, "closed its side", 15));
+    mf_bytes_free(&all);
+    mf_desk_leave(ticket);
+    mf_desk_close(desk);
+    close(pair[0]);
+    close(pair[1]);
+}
+
 int main(void)
 {
     check_queue();
     check_failure(0, 0);
     check_failure(1, 0);
     check_failure(1, 1);
+    check_deaf(0);
+    check_deaf(1);
     return failures != 0;
 }

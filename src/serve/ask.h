@@ -34,8 +34,8 @@ struct mf_ask {
     int streams;     /* token by token */
 
     /* vectors */
-    int normalizes; /* 1, 0; -1: as the model's files say */
-    int truncates;  /* 1, 0; -1: as the server does */
+    int normalizes; /* vectors have length 1: 1, 0; -1: as the model's files say */
+    int truncates;  /* texts of more tokens than the model reads */
 
     /* for the dialect that writes the answer */
     int chats, echoes, counts, details, base64;

@@ -15,7 +15,7 @@ static int read_embed(const struct mf_served *served, const struct mf_json *json
     mf_body_unserved(&b, unserved);
     mf_body_width(&b, served);
     ask->normalizes = mf_body_flag(&b, "normalize", 1);
-    ask->truncates = mf_body_flag(&b, "truncate", -1);
+    ask->truncates = mf_body_flag(&b, "truncate", 1);
     side = mf_body_get(&b, "truncation_direction");
     if (side && !mf_body_is(side, "Right") && !mf_body_is(side, "right"))
         mf_body_refuse(&b, "'truncation_direction' is not supported with another value than Right");
@@ -42,6 +42,7 @@ static void info(const struct mf_served *served, struct mf_bytes *to)
     MF_JSON(body, "model_id", served->model, "model_dtype", served->type, "model_type", type, "max_concurrent_requests",
             served->requests, "max_input_length", served->input, "max_client_batch_size", served->batch, "version",
             served->version);
+    mf_json_bool(body, "auto_truncate", 1);
     mf_json_null(body, "model_sha");
     mf_json_null(body, "docker_label");
     mf_say_json(body, to);

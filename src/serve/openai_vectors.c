@@ -5,6 +5,8 @@
 #include "src/serve/routes.h"
 #include "src/serve/say.h"
 
+enum { INPUTS = 2048 /* of a request: as many as OpenAI takes */ };
+
 static int read_embeddings(const struct mf_served *served, const struct mf_json *json, struct mf_ask *ask)
 {
     static const struct mf_unserved unserved[] = {
@@ -13,13 +15,12 @@ static int read_embeddings(const struct mf_served *served, const struct mf_json 
     const struct mf_json *format = mf_body_get(&b, "encoding_format");
 
     ask->kind = MF_ASK_VECTOR;
-    mf_body_prompts(&b, "input", served->batch, ask);
+    mf_body_prompts(&b, "input", INPUTS, ask);
     mf_openai_model(&b, served);
     mf_body_width(&b, served);
     mf_body_unserved(&b, unserved);
     ask->bare = !mf_body_flag(&b, "add_special_tokens", 1);
-    ask->normalizes = mf_body_flag(&b, "normalize", 1);
-    ask->truncates = -1;
+    ask->normalizes = mf_body_flag(&b, "normalize", -1);
     ask->base64 = mf_body_is(format, "base64");
     if (format && !ask->base64 && !mf_body_is(format, "float"))
         mf_body_refuse(&b, "'encoding_format' must be float or base64");

@@ -149,13 +149,13 @@ static const struct read reads[] = {
      "'<|im_start|>system\ns<|im_end|>\n<|im_start|>user\na\nb<|im_end|>\n<|im_start|>assistant\n' most 3 temperature "
      "1 "
      "seed 1 bare likely streams chats "},
-    {"/embed", "{'inputs':'a'}", "'a' normalizes 1 truncates -1 "},
+    {"/embed", "{'inputs':'a'}", "'a' normalizes 1 truncates 1 "},
     {"/embed", "{'inputs':['a','b'],'normalize':false,'truncate':true,'truncation_direction':'Right'}",
      "'a' 'b' normalizes 0 truncates 1 "},
     {"/embed", "{'inputs':[[1,2],[3]],'truncate':false,'dimensions':2}", "#1 2# #3# normalizes 1 truncates 0 "},
     {"/v1/embeddings", "{'input':[1,2],'model':'small','encoding_format':'base64','user':'x'}",
-     "#1 2# normalizes 1 truncates -1 base64 "},
-    {"/v1/embeddings", "{'input':'a','encoding_format':'float'}", "'a' normalizes 1 truncates -1 "},
+     "#1 2# normalizes -1 truncates 0 base64 "},
+    {"/v1/embeddings", "{'input':'a','encoding_format':'float'}", "'a' normalizes -1 truncates 0 "},
 };
 
 static void check_reads(void)
@@ -592,7 +592,7 @@ int main(int argc, char **argv)
         MF_ASK_VECTOR, "/info",
         "{\"model_id\":\"small\",\"model_dtype\":\"fp32\",\"model_type\":{\"embedding\":{\"pooling\":\"mean\"}},"
         "\"max_concurrent_requests\":8,\"max_input_length\":64,\"max_client_batch_size\":3,\"version\":\"1.0\","
-        "\"model_sha\":null,\"docker_label\":null}");
+        "\"auto_truncate\":true,\"model_sha\":null,\"docker_label\":null}");
     for (size_t i = 0; i < sizeof reads / sizeof *reads; ++i) check_changed(&reads[i], strtol(argv[1], NULL, 10));
     CHECK(mf_dialect_of("vllm") == MF_DIALECT_OPENAI && mf_dialect_of("ollama") == 0);
     mf_chat_close(chat);

@@ -42,6 +42,14 @@ size_t mf_embedder_length(const struct mf_embedder *e, size_t tokens)
     return mf_min((tokens + STEP - 1) / STEP * STEP, e->model.context);
 }
 
+void mf_embed_cut(struct mf_tokens *tokens, size_t longest, const struct mf_tokenizer *tokenizer)
+{
+    const uint32_t last = tokens->at[tokens->count - 1];
+
+    tokens->count = longest;
+    if (tokenizer && mf_tokenizer_is_special(tokenizer, last)) tokens->at[longest - 1] = last;
+}
+
 static int check_text(const struct mf_embedder *e, const struct mf_embed_text *t)
 {
     if (t->tokens == 0) return mf_fail(MF_USAGE, "a text has no token");

@@ -10,6 +10,7 @@
 #include "kernels/backend.h"
 #include "src/gen/pooling.h"
 #include "src/model/language.h"
+#include "src/text/tokenizer.h"
 
 struct mf_embedder;
 
@@ -20,6 +21,10 @@ struct mf_embed_text {
     size_t tokens;
     int normalise; /* its vector has length 1 */
 };
+
+/** Leaves a text @p longest of its tokens, which are more: the first ones. A special token at its end stays there.
+ * @p tokenizer: that which cut the text; NULL: none did. */
+void mf_embed_cut(struct mf_tokens *tokens, size_t longest, const struct mf_tokenizer *tokenizer);
 
 struct mf_embed_wish {
     enum mf_pool pool;

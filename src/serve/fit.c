@@ -6,6 +6,7 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/gen/embedder.h"
 
 /* "prompt 2 " of several, for a sentence. */
 static const char *name_of(const struct mf_ask *ask, size_t k, char name[40])
@@ -28,6 +29,14 @@ static void keep_last(struct mf_tokens *t, size_t n)
     if (n == 0 || t->count <= n) return;
     memmove(t->at, t->at + t->count - n, n * sizeof *t->at);
     t->count = n;
+}
+
+/* The text of a vector loses what is behind the last token that fits. */
+static void shorten(const struct mf_served *served, const struct mf_tokenizer *tokenizer, const struct mf_ask *ask,
+                    struct mf_ask_prompt *p)
+{
+    if (ask->kind != MF_ASK_VECTOR || !ask->truncates || p->tokens.count <= served->input) return;
+    mf_embed_cut(&p->tokens, served->input, p->is_tokens ? NULL : tokenizer);
 }
 
 static int check(const struct mf_served *served, const struct mf_ask *ask, size_t k)
@@ -56,6 +65,7 @@ int mf_ask_fit(const struct mf_served *served, struct mf_tokenizer *tokenizer, s
     for (size_t k = 0; k < ask->prompts; ++k) {
         MF_TRY(cut(tokenizer, ask, &ask->prompt[k]));
         keep_last(&ask->prompt[k].tokens, ask->last);
+        shorten(served, tokenizer, ask, &ask->prompt[k]);
         MF_TRY(check(served, ask, k));
     }
     return MF_OK;

@@ -41,6 +41,7 @@ void mf_job_close(struct mf_job *job)
     MF_ASSERT(job->is_over);
     free(job->said);
     free(job->reply);
+    free(job->vector);
     free(job);
 }
 
@@ -120,6 +121,16 @@ void mf_job_hear(struct mf_job *job, size_t k, uint32_t token, double log_probab
     }
     if (job->said[k].ended) ++job->ended;
     tell(job, k, is_first);
+}
+
+void mf_job_vector(struct mf_job *job, size_t k, const double *vector, size_t width)
+{
+    if (!job->vector) job->vector = MF_MUST(malloc(job->ticket->ask.prompts * width * sizeof *job->vector), "vectors");
+    for (size_t i = 0; i < width; ++i) job->vector[k * width + i] = (float)vector[i];
+    job->said[k].vector = job->vector + k * width;
+    job->said[k].width = width;
+    ++job->ended;
+    tell(job, k, 0);
 }
 
 void mf_job_fail(struct mf_job *job, int status, const char *sentence)

@@ -1,5 +1,5 @@
-/* A request at work: texts of its answers, told to its ticket while tokens come. For rank 0. All functions are local.
- */
+/* A request at work: its answers, told to its ticket while tokens come, or vectors. For rank 0. All functions are
+ * local. */
 #ifndef MF_SERVE_JOB_H
 #define MF_SERVE_JOB_H
 
@@ -18,6 +18,7 @@ struct mf_job {
     struct mf_job *next;
     struct mf_said *said;   /* [prompts] */
     struct mf_reply *reply; /* [prompts] */
+    float *vector;          /* [prompts][width]; NULL: none has come */
     size_t added;           /* prompts that the engine has got */
     size_t working;         /* prompts that it has now */
     size_t ended;           /* prompts whose answers have ended */
@@ -34,6 +35,9 @@ size_t mf_job_most(const struct mf_job *job, size_t k);
 
 /** A token for prompt @p k. When the last prompt has ended, the job is over. */
 void mf_job_hear(struct mf_job *job, size_t k, uint32_t token, double log_probability);
+
+/** The vector [width] of prompt @p k. When the last one has come, the job is over. */
+void mf_job_vector(struct mf_job *job, size_t k, const double *vector, size_t width);
 
 /** The job is over without its answer: an error of this HTTP status, in a stream as an event. */
 void mf_job_fail(struct mf_job *job, int status, const char *sentence);

@@ -1,14 +1,17 @@
-"""serve: answers over HTTP are those of infer; streams, a full queue, clients that go, bad requests, leaving, ranks.
+"""serve: answers over HTTP are those of infer; streams, a full queue, clients that go, bad requests, leaving, ranks;
+vectors.
 
     serve.py MESOFORGE MPIEXEC FIXTURES
 """
 import array
+import base64
 import contextlib
 import http.client
 import json
 import math
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -54,10 +57,10 @@ def make_model(folder):
 
 
 @contextlib.contextmanager
-def server(*words, ranks=0, status=0, ends=signal.SIGTERM):
-    """A server of the model, and its port. It leaves with this status."""
+def server(*words, ranks=0, status=0, ends=signal.SIGTERM, model=None):
+    """A server of a model, and its port. It leaves with this status."""
     launch = [MPIEXEC, "-n", str(ranks)] if ranks else []
-    process = subprocess.Popen([*launch, PROGRAM, "serve", MODEL, "--port", "0", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([*launch, PROGRAM, "serve", model or MODEL, "--port", "0", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     line = process.stdout.readline().decode()
     if "http://127.0.0.1:" not in line:
         check(False, f"serve {words}: {line} {process.communicate()[1].decode()}")
@@ -190,6 +193,50 @@ def leaving_clients(port):
     check(wait_for(lambda: number(port, "cache_pages_used") == 0), "a client of a stream has gone")
 
 
+def floats(values):
+    return list(array.array("f", values))
+
+
+def embedded(folder, text, *words):
+    done = subprocess.run([PROGRAM, "infer", "embed", folder, "--prompt", text, "--json", *words], capture_output=True)
+    return floats(json.loads(done.stdout)["results"][0]["embedding"])
+
+
+def embed(port, inputs, path="/embed", **members):
+    status, _, data = ask(port, path, {"inputs": inputs, **members})
+    check(status == 200, f"{path}: {status} {data[:200]}")
+    return [floats(vector) for vector in json.loads(data)]
+
+
+def vectors(folder):
+    """A model of type BERT answers by the vectors of infer embed, whatever else is asked at the same time."""
+    texts, words = ["a pore", "the", "a pore in the rock", "rock " * 5, "x"], ("--max-concurrent-requests", "4", "--served-model-name", "m")
+    long = "rock " * 300
+    unit, plain = ([embedded(folder, text, *more) for text in texts] for more in (("--normalize",), ()))
+    booked = subprocess.run([PROGRAM, "serve", folder, "--dry-run", "--json"], capture_output=True)
+    check(json.loads(booked.stdout)["peak_bytes"]["arena"][0] > 0, f"a dry run: {booked}")
+    with server(*words, model=folder) as (port, process):
+        check(json.loads(ask(port, "/info")[2])["max_input_length"] == 40, "/info")
+        check(embed(port, texts) == unit and embed(port, texts, "/", normalize=False) == plain, "texts of a request")
+        many = list(range(len(texts))) * 8
+        check(at_once(lambda k: embed(port, texts[k])[0], many) == [unit[k] for k in many], "texts of many requests")
+        check(embed(port, long) == [embedded(folder, long, "--normalize", "--truncate")], "a long text is cut")
+        data = json.loads(ask(port, "/v1/embeddings", {"input": texts, "model": "m", "encoding_format": "base64"})[2])["data"]
+        check([list(array.array("f", base64.b64decode(row["embedding"]))) for row in data] == plain, "/v1/embeddings")
+        for status, path, body in ((422, "/embed", {"inputs": ["a"] * 33}), (422, "/embed", {"inputs": long, "truncate": False}), (400, "/v1/embeddings", {"input": long}),
+                                   (422, "/embed", {"inputs": [[1, 110]]}), (400, "/embed", {"inputs": [""]}), (404, "/generate", {"inputs": "a"})):
+            found, _, data = ask(port, path, body)
+            check(found == status and b"error" in data, f"{path} {body}: {found} {data[:200]}")
+        for s in [slow_request(port, "/embed", inputs=texts * 6) for _ in range(20)]:
+            s.close()
+        check(wait_for(lambda: number(port, "requests_active") == 0 and number(port, "queue_length") == 0), "clients of vectors have gone")
+        check(embed(port, "the") == unit[1:2], "the server goes on")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    shutil.copytree(os.path.join(FIXTURES, "language", "bert"), folder, dirs_exist_ok=True)
+    shutil.copy(os.path.join(FIXTURES, "text", "wordpiece", "tokenizer.json"), folder)
+    vectors(folder)
 with tempfile.TemporaryDirectory() as MODEL:
     make_model(MODEL)
     expected = {prompt: infer(prompt, "--max-new-tokens", "12") for prompt in PROMPTS}

@@ -52,13 +52,6 @@ struct job {
 
 /* -- texts -- */
 
-/* The last token of a text with special tokens is one of them. */
-static void cut(const struct job *job, struct mf_prompt *p)
-{
-    if (p->texts > 0 && !job->o->bare) p->tokens.at[job->longest - 1] = p->tokens.at[p->tokens.count - 1];
-    p->tokens.count = job->longest;
-}
-
 static int take(void *context, struct mf_prompt *prompt)
 {
     struct job *job = context;
@@ -69,7 +62,7 @@ static int take(void *context, struct mf_prompt *prompt)
         return mf_fail(MF_USAGE, "text %zu has %zu tokens, and the model reads %zu; try: %s", job->texts + 1, tokens,
                        job->longest, prompt->texts > 1 ? "shorter texts" : "--truncate");
     if (tokens > job->longest) {
-        cut(job, prompt);
+        mf_embed_cut(&prompt->tokens, job->longest, prompt->texts > 0 && !job->o->bare ? job->tokenizer : NULL);
         ++job->cut;
     }
     job->prompt = MF_MUST(realloc(job->prompt, (job->texts + 1) * sizeof *job->prompt), "texts");

@@ -1,4 +1,4 @@
-/* serve: a language model answers requests over HTTP. */
+/* serve: a language model answers requests over HTTP. Kinds of models are in files of their own (serve.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,30 +12,19 @@
 #include "src/base/stop.h"
 #include "src/base/text.h"
 #include "src/cmd/infer_plan.h"
-#include "src/cmd/peaks.h"
+#include "src/cmd/learn/serve.h"
 #include "src/cmd/unused.h"
-#include "src/gen/stops.h"
-#include "src/model/language_files.h"
-#include "src/place/pipeline.h"
-#include "src/serve/chat.h"
-#include "src/serve/http.h"
-#include "src/serve/server.h"
+#include "src/gen/pooling.h"
 
-struct serve {
-    struct mf_common common;
-    const char *host, *api, *key_file, *template, *name, *plan, *map, *dtype;
-    long port, requests, queue, input, total, body, seconds, grace, tensor, stages;
-    int logs;
-    struct mf_texts keep;
-};
-
-#define ROW(word, field, kind, standard, help) MF_OPT(serve, word, field, kind, standard, help)
+#define ROW(word, field, kind, standard, help) MF_OPT(mf_serve_opts, word, field, kind, standard, help)
 
 static const struct mf_opt rows[] = {
     ROW("host", host, MF_TEXT, "127.0.0.1", "address to listen on; 0.0.0.0: all of this machine"),
     ROW("port", port, MF_LONG, "8080", "port to listen on; 0: a free one"),
-    MF_CHOICE(serve, "api-type", api, "all", "all|tgi|tei|openai|vllm", "paths that are served; vllm speaks openai"),
-    ROW("max-concurrent-requests", requests, MF_LONG, "8", "prompts that are continued at the same time, at most"),
+    MF_CHOICE(mf_serve_opts, "api-type", api, "all", "all|tgi|tei|openai|vllm",
+              "paths that are served; vllm speaks openai"),
+    ROW("max-concurrent-requests", requests, MF_LONG, "8",
+        "prompts that are continued at the same time, at most; left out, texts for vectors are 64"),
     ROW("max-queue", queue, MF_LONG, "128", "requests that wait, at most; another one gets the status 429"),
     ROW("max-input-tokens", input, MF_LONG, NULL, "tokens of a prompt, at most; left out: one less than together"),
     ROW("max-total-tokens", total, MF_LONG, NULL,
@@ -50,6 +39,9 @@ static const struct mf_opt rows[] = {
         "chatml, llama2, llama3, mistral, zephyr, or a file with a line for each role; left out: that of the model, "
         "if it is one of these"),
     ROW("served-model-name", name, MF_TEXT, NULL, "name of the model for clients; left out: that of its folder"),
+    MF_CHOICE(
+        mf_serve_opts, "pool", pool, NULL, MF_POOL_NAMES,
+        "for vectors: the mean of all tokens, the first or last token, or BERT's pooler; left out: as for infer embed"),
     ROW("log-requests", logs, MF_FLAG, NULL, "a line in the log for each request"),
     ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
@@ -57,36 +49,16 @@ static const struct mf_opt rows[] = {
         "which stage has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map); names: cpu, cuda:N, rank:N"),
     MF_ALIAS("context", "max-total-tokens"),
     MF_ALIAS("requests", "max-concurrent-requests"),
-    MF_DTYPE_ROWS(serve),
-    MF_INFER_PLAN_ROW(serve),
+    MF_DTYPE_ROWS(mf_serve_opts),
+    MF_INFER_PLAN_ROW(mf_serve_opts),
     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-struct job {
-    struct mf_session *session;
-    const struct serve *o;
-    const char *folder;
-    struct mf_language model;
-    struct mf_gen_work work;
-    struct mf_run_plan plan;
-    struct mf_engine *engine;
-    struct mf_tokens ends;
-    struct mf_served served;
-
-    /* rank 0 */
-    char *key;
-    struct mf_chat *chat;
-    struct mf_tokenizer *cuts, *tells; /* of the thread of HTTP, and of the engine's */
-    struct mf_desk *desk;
-    struct mf_http *http;
-    int announced; /* MF_OK, or why it leaves at once */
-};
-
 /* -- what is to be served -- */
 
-enum { KEY = 4096, BATCH = 128 /* prompts of a request */ };
+enum { KEY = 4096 };
 
-static int read_key(struct job *job)
+static int read_key(struct mf_serve *job)
 {
     const char *path = job->o->key_file;
     struct stat about;
@@ -102,66 +74,15 @@ static int read_key(struct job *job)
     return MF_OK;
 }
 
-static int find_work(struct job *job)
-{
-    const struct serve *o = job->o;
-    size_t stages;
-    int has_weights;
-
-    MF_TRY(mf_decoder_read(job->folder, &job->model, &has_weights));
-    MF_TRY(mf_language_weigh(&job->model, o->dtype, &o->keep));
-    MF_TRY(mf_place_map_stages(o->map, (size_t)job->session->comm->size, &stages));
-    job->work = (struct mf_gen_work){.model = &job->model,
-                                     .name = mf_name_base(job->folder),
-                                     .requests = (size_t)o->requests,
-                                     .context = (size_t)o->total,
-                                     .tensor = (size_t)o->tensor,
-                                     .stages = o->map && !o->stages ? stages : (size_t)o->stages,
-                                     .map = o->map,
-                                     .deterministic = o->common.deterministic};
-    if ((size_t)o->total > job->model.context)
-        return mf_fail(MF_USAGE, "--max-total-tokens %ld: the model of '%.300s' has %zu positions", o->total,
-                       job->folder, job->model.context);
-    return mf_gen_tokens(o->total ? (size_t)o->total : job->model.context, 0, &job->work.prompt, &job->work.made);
-}
-
-/* Small files, on every rank. */
-static int prepare(struct job *job)
-{
-    MF_TRY(find_work(job));
-    MF_TRY(mf_stops_read(job->folder, job->model.vocabulary, &job->ends));
-    if (job->session->comm->rank > 0) return MF_OK;
-    MF_TRY(read_key(job));
-    MF_TRY(mf_chat_open(job->o->template, job->folder, &job->chat));
-    MF_TRY(mf_tokenizer_open(job->folder, &job->cuts));
-    return mf_tokenizer_open(job->folder, &job->tells);
-}
-
-static void tell_facts(struct job *job)
-{
-    const struct serve *o = job->o;
-    const size_t context = mf_engine_context(job->engine);
-
-    job->served = (struct mf_served){.model = o->name ? o->name : job->work.name,
-                                     .version = MF_VERSION,
-                                     .family = mf_language_name(job->model.family),
-                                     .type = mf_type_name(mf_engine_says(job->engine)->weights),
-                                     .kind = MF_ASK_TEXT,
-                                     .vocabulary = job->model.vocabulary,
-                                     .context = job->model.context,
-                                     .input = o->input ? (size_t)o->input : context - 1,
-                                     .total = context,
-                                     .requests = job->work.requests,
-                                     .queue = (size_t)o->queue,
-                                     .batch = BATCH,
-                                     .started = (long long)time(NULL),
-                                     .chat = job->chat};
-}
-
 /* -- opening -- */
 
+static unsigned dialects(const struct mf_serve_opts *o)
+{
+    return strcmp(o->api, "all") == 0 ? ~0u : mf_dialect_of(o->api);
+}
+
 /* Others wait in the system's queue of connections, if there are too few descriptors. */
-static unsigned connections(const struct serve *o)
+static unsigned connections(const struct mf_serve_opts *o)
 {
     const size_t wanted = 2 * (size_t)(o->requests + o->queue) + 64;
     struct rlimit most;
@@ -176,12 +97,12 @@ static int is_loopback(const char *host)
 }
 
 /* The port is taken before weights are read. */
-static int open_http(struct job *job)
+static int open_http(struct mf_serve *job)
 {
-    const struct serve *o = job->o;
+    const struct mf_serve_opts *o = job->o;
     const struct mf_http_wish wish = {.host = o->host,
                                       .port = (unsigned)o->port,
-                                      .dialects = strcmp(o->api, "all") == 0 ? ~0u : mf_dialect_of(o->api),
+                                      .dialects = dialects(o),
                                       .key = job->key,
                                       .body = (size_t)o->body,
                                       .seconds = (unsigned)o->seconds,
@@ -196,34 +117,7 @@ static int open_http(struct job *job)
     return mf_http_open(&wish, job->desk, &job->http);
 }
 
-static int open_engine(struct job *job)
-{
-    const struct mf_session *s = job->session;
-    struct mf_engine_wish wish;
-
-    MF_TRY(mf_infer_plan(job->session, &job->work, job->o->plan, &wish, &job->plan));
-    mf_place_map_say(job->o->map, (size_t)s->comm->size, !s->backend->devices);
-    return mf_engine_open(job->folder, &wish, s->queue, &job->engine);
-}
-
-static int one_token(void *context, uint32_t token, double log_probability)
-{
-    (void)context, (void)token, (void)log_probability;
-    return 0;
-}
-
-/* A server that answers has made a token. Collective. */
-static int try_step(const struct job *job)
-{
-    const uint32_t token = 0;
-    const struct mf_request request = {.token = &token, .tokens = 1, .most = 1, .told = one_token};
-    int left = mf_engine_add(job->engine, &request);
-
-    while (left > 0) left = mf_engine_step(job->engine);
-    return mf_agree(job->session->comm, left < 0 ? -left : MF_OK);
-}
-
-static int announce(const struct job *job)
+static int announce(const struct mf_serve *job)
 {
     const char *url = mf_http_url(job->http);
     struct mf_json *all;
@@ -236,7 +130,7 @@ static int announce(const struct job *job)
     all = mf_json_object();
     MF_JSON(all, "url", url, "model", job->served.model, "family", job->served.family, "requests", job->served.requests,
             "max_input_tokens", job->served.input, "max_total_tokens", job->served.total);
-    (void)mf_run_plan_put(&job->plan, all);
+    if (job->kind->put) job->kind->put(job, all);
     rc = mf_json_write(all, stdout);
     mf_json_free(all);
     return rc == MF_OK && fflush(stdout) != 0 ? mf_fail(MF_OUTPUT, "standard output cannot be written") : rc;
@@ -246,77 +140,92 @@ static int announce(const struct job *job)
 
 static int leaves(void *context)
 {
-    const struct job *job = context;
+    const struct mf_serve *job = context;
 
     return job->announced != MF_OK || mf_stop_signal() != 0;
 }
 
 static void closes(void *context)
 {
-    struct job *job = context;
+    struct mf_serve *job = context;
 
     mf_info("the server leaves; answers have %ld s to end", job->o->grace);
     mf_http_quiet(job->http);
 }
 
-static int serve(struct job *job)
+/* A server that nobody can ask is none. */
+static int check_dialect(const struct mf_serve *job)
+{
+    if (dialects(job->o) & job->kind->dialects) return MF_OK;
+    return mf_fail(MF_USAGE, "--api-type %s: the model of '%.300s' %s; try: --api-type all", job->o->api, job->folder,
+                   job->kind->does);
+}
+
+/* Small files, on every rank. */
+static int prepare(struct mf_serve *job)
+{
+    struct mf_language model;
+
+    MF_TRY(mf_language_read(job->folder, &model));
+    job->kind = model.family == MF_BERT ? &mf_serve_vectors : &mf_serve_text;
+    job->served = (struct mf_served){.model = job->o->name ? job->o->name : mf_name_base(job->folder),
+                                     .version = MF_VERSION,
+                                     .queue = (size_t)job->o->queue,
+                                     .started = (long long)time(NULL)};
+    MF_TRY(check_dialect(job));
+    if (job->session->comm->rank == 0) MF_TRY(read_key(job));
+    return job->kind->prepare(job);
+}
+
+static int serve(struct mf_serve *job)
 {
     const struct mf_comm *comm = job->session->comm;
-    const struct mf_server_wish wish = {.comm = comm,
-                                        .engine = job->engine,
-                                        .jobs = {.job = {&job->served, job->tells, &job->ends},
-                                                 .desk = job->desk,
-                                                 .grace = (double)job->o->grace,
-                                                 .leaves = leaves,
-                                                 .closes = closes,
-                                                 .context = job}};
+    const struct mf_jobs_wish jobs = {.job = {.served = &job->served},
+                                      .desk = job->desk,
+                                      .grace = (double)job->o->grace,
+                                      .leaves = leaves,
+                                      .closes = closes,
+                                      .context = job};
 
-    MF_TRY(try_step(job));
-    tell_facts(job);
     if (comm->rank == 0) mf_http_serve(job->http, &job->served, job->cuts);
     if (comm->rank == 0) job->announced = announce(job); /* clients may have come already, so it leaves in order */
-    MF_TRY(mf_server_run(&wish));
+    MF_TRY(job->kind->run(job, &jobs));
     return job->announced;
 }
 
-static int work(struct job *job)
+static int work(struct mf_serve *job)
 {
     const struct mf_session *s = job->session;
 
     MF_TRY(mf_infer_same(s, job->folder));
     MF_TRY(mf_agree(s->comm, prepare(job)));
-    if (job->o->common.dry_run) return mf_infer_book(job->session, &job->work);
+    if (job->o->common.dry_run) return job->kind->count(job);
     mf_stop_on_signals();
     MF_TRY(mf_agree(s->comm, open_http(job)));
-    MF_TRY(open_engine(job));
+    MF_TRY(job->kind->open(job));
     return serve(job);
 }
 
-static void give(struct job *job)
+static void give(struct mf_serve *job)
 {
     mf_http_close(job->http, 2);
     mf_desk_close(job->desk);
-    mf_engine_close(job->engine);
-    mf_run_plan_free(&job->plan);
-    mf_tokens_free(&job->ends);
+    if (job->kind) job->kind->close(job);
     mf_tokenizer_close(job->cuts);
-    mf_tokenizer_close(job->tells);
-    mf_chat_close(job->chat);
     free(job->key);
 }
 
 static int run(struct mf_session *s, void *options)
 {
-    struct job job = {.session = s, .o = options};
+    struct mf_serve job = {.session = s, .o = options};
     const char *const *words;
     int rc;
 
     (void)mf_options_positional(s->options, &words);
     job.folder = words[0];
     rc = mf_agree(s->comm, work(&job));
-    if (rc == MF_OK && s->common->dry_run) rc = mf_infer_counted(s, &job.work);
     give(&job);
-    return mf_agree(s->comm, rc);
+    return rc;
 }
 
 static int between(const char *word, long value, long least, long most)
@@ -333,7 +242,7 @@ static int given(const struct mf_session *s, const char *word, long value)
 
 static int check(const struct mf_session *s, void *options)
 {
-    const struct serve *o = options;
+    const struct mf_serve_opts *o = options;
     const char *const *words;
 
     if (mf_options_positional(s->options, &words) == 0)
@@ -360,18 +269,20 @@ const struct mf_cmd mf_cmd_serve = {
     .summary = "answer requests over HTTP by a language model",
     .synopsis = "FOLDER [--port 8080] [--host 127.0.0.1] [--max-concurrent-requests 8]",
     .text =
-        "Reads a language model as infer text-generation does, and answers requests over HTTP as TGI, TEI and OpenAI "
-        "do: /generate, /generate_stream, /v1/completions, /v1/chat/completions, /health, /metrics. Requests that "
-        "come together are continued together, and an answer does not depend on the others. A client that goes away "
-        "ends its request. A full queue is told at once, by the status 429.\n"
+        "Reads a language model as infer text-generation does, and answers requests over HTTP as TGI and OpenAI do: "
+        "/generate, /generate_stream, /v1/completions, /v1/chat/completions, /health, /metrics. A model of type BERT "
+        "makes vectors as infer embed does: /embed of TEI, /v1/embeddings. Requests that come together are computed "
+        "together, and an answer does not depend on the others. A client that goes away ends its request. A full "
+        "queue is told at once, by the status 429.\n"
         "\n"
         "It listens on this machine alone, unless --host says otherwise. SIGTERM, or SIGUSR1 under mpirun, lets "
         "answers end within --grace seconds, and then ends the server with exit status 0.\n"
         "\n"
         "  mesoforge serve gpt2\n"
+        "  mesoforge serve minilm --port 8081\n"
         "  mpirun -n 4 mesoforge serve llama --tp 2 --pp 2 --port 9000\n",
     .tables = tables,
-    .size = sizeof(struct serve),
+    .size = sizeof(struct mf_serve_opts),
     .positional_max = 1,
     .check = check,
     .run = run,

@@ -119,26 +119,25 @@ struct mf_ticket *mf_desk_put(struct mf_desk *d, const struct mf_route *route, s
 }
 
 /* Under the lock. */
-static void put_to_sleep(struct mf_ticket *t, void *sleeper, void (*sleep)(void *sleeper))
+static void put_to_sleep(struct mf_ticket *t, void *sleeper)
 {
     t->sleeper = sleeper;
-    sleep(sleeper);
+    t->desk->wish.sleep(sleeper);
 }
 
-int mf_desk_ready(struct mf_ticket *t, void *sleeper, void (*sleep)(void *sleeper), int *status)
+int mf_desk_ready(struct mf_ticket *t, void *sleeper, int *status)
 {
     int ready;
 
     lock(t->desk);
     *status = t->status;
     ready = t->ended || (t->ask.streams && t->status == 200);
-    if (!ready) put_to_sleep(t, sleeper, sleep);
+    if (!ready) put_to_sleep(t, sleeper);
     unlock(t->desk);
     return ready;
 }
 
-enum mf_fetched mf_desk_fetch(struct mf_ticket *t, void *sleeper, void (*sleep)(void *sleeper), char *to, size_t room,
-                              size_t *bytes)
+enum mf_fetched mf_desk_fetch(struct mf_ticket *t, void *sleeper, char *to, size_t room, size_t *bytes)
 {
     enum mf_fetched fetched = MF_FETCHED_BYTES;
 
@@ -151,7 +150,7 @@ enum mf_fetched mf_desk_fetch(struct mf_ticket *t, void *sleeper, void (*sleep)(
         fetched = t->broken ? MF_FETCHED_BROKEN : MF_FETCHED_END;
     } else {
         fetched = MF_FETCHED_LATER;
-        put_to_sleep(t, sleeper, sleep);
+        put_to_sleep(t, sleeper);
     }
     unlock(t->desk);
     return fetched;

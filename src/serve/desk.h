@@ -37,7 +37,8 @@ struct mf_ticket {
 struct mf_desk_wish {
     size_t queue; /* tickets that wait for room in the engine, at most */
     size_t out;   /* bytes of a ticket that nobody has fetched, at most */
-    /** Wakes a sleeper. Called under the lock. */
+    /** Puts a connection to sleep, and wakes it. Called under the lock. */
+    void (*sleep)(void *sleeper);
     void (*wake)(void *sleeper);
 };
 
@@ -63,16 +64,15 @@ int mf_desk_refuses(struct mf_desk *desk);
 struct mf_ticket *mf_desk_put(struct mf_desk *desk, const struct mf_route *route, struct mf_ask *ask, int socket,
                               int *status);
 
-/** Is there an answer to begin with: all of it, or the first word of a stream? 0: @p sleeper will be woken once;
- * @p sleep is called with it under the lock. *status is that of HTTP. */
-int mf_desk_ready(struct mf_ticket *ticket, void *sleeper, void (*sleep)(void *sleeper), int *status);
+/** Is there an answer to begin with: all of it, or the first word of a stream? 0: @p sleeper sleeps, and will be woken
+ * once. *status is that of HTTP. */
+int mf_desk_ready(struct mf_ticket *ticket, void *sleeper, int *status);
 
 enum mf_fetched { MF_FETCHED_LATER, MF_FETCHED_BYTES, MF_FETCHED_END, MF_FETCHED_BROKEN };
 
 /** Fetches at most @p room bytes of a stream. LATER: there are none yet, as above. BROKEN: no more come, and what came
  * is not all. */
-enum mf_fetched mf_desk_fetch(struct mf_ticket *ticket, void *sleeper, void (*sleep)(void *sleeper), char *to,
-                              size_t room, size_t *bytes);
+enum mf_fetched mf_desk_fetch(struct mf_ticket *ticket, void *sleeper, char *to, size_t room, size_t *bytes);
 
 /** All that was said, once it is ready and no stream. The caller frees. */
 struct mf_bytes mf_desk_fetch_all(struct mf_ticket *ticket);

@@ -94,7 +94,7 @@ static enum MHD_Result answer_refusal(struct call *c)
 
 /* -- streams -- */
 
-static void sleep_connection(void *call) { MHD_suspend_connection(((struct call *)call)->connection); }
+void mf_http_sleep(void *call) { MHD_suspend_connection(((struct call *)call)->connection); }
 void mf_http_wake(void *call) { MHD_resume_connection(((struct call *)call)->connection); }
 
 static ssize_t read_stream(void *call, uint64_t at, char *to, size_t room)
@@ -103,7 +103,7 @@ static ssize_t read_stream(void *call, uint64_t at, char *to, size_t room)
     size_t bytes;
 
     (void)at;
-    switch (mf_desk_fetch(c->ticket, c, sleep_connection, to, room, &bytes)) {
+    switch (mf_desk_fetch(c->ticket, c, to, room, &bytes)) {
     case MF_FETCHED_BYTES: return (ssize_t)bytes;
     case MF_FETCHED_END: return MHD_CONTENT_READER_END_OF_STREAM;
     case MF_FETCHED_BROKEN: return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -125,7 +125,7 @@ static enum MHD_Result answer_stream(struct call *c)
 /* Begins the answer, if the engine has said anything. */
 static enum MHD_Result answer_ticket(struct call *c)
 {
-    if (!mf_desk_ready(c->ticket, c, sleep_connection, &c->status)) return MHD_YES;
+    if (!mf_desk_ready(c->ticket, c, &c->status)) return MHD_YES;
     if (c->status == 0) return MHD_NO;
     if (c->ticket->ask.streams && c->status == 200) return answer_stream(c);
     return answer(c, mf_desk_fetch_all(c->ticket), "application/json");

@@ -20,8 +20,10 @@ struct mf_http_wish {
     int logs;             /* a line for each request */
 };
 
-/** For the desk (struct mf_desk_wish): bytes of an answer that its client has not read, at most; wakes a connection. */
+/** For the desk (struct mf_desk_wish): bytes of an answer that its client has not read, at most. Connections sleep, and
+ * are woken. */
 enum { MF_HTTP_UNREAD = 1 << 20 };
+void mf_http_sleep(void *connection);
 void mf_http_wake(void *connection);
 
 /** Binds the port, and begins to answer. Until mf_http_serve() everything but /health is refused with 503. Refuses with

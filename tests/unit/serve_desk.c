@@ -28,7 +28,7 @@ static void wake_of(void *sleeper)
 
 static struct mf_desk *open_desk(size_t queue)
 {
-    struct mf_desk *desk = mf_desk_open(&(struct mf_desk_wish){queue, 1000, wake_of});
+    struct mf_desk *desk = mf_desk_open(&(struct mf_desk_wish){queue, 1000, sleep_of, wake_of});
 
     mf_desk_turn(desk, MF_DESK_SERVES);
     return desk;
@@ -89,11 +89,11 @@ static void check_failure(int tokens, int likely)
     struct mf_bytes all;
 
     sleeps = wakes = 0;
-    CHECK(!mf_desk_ready(ticket, desk, sleep_of, &status) && sleeps == 1);
+    CHECK(!mf_desk_ready(ticket, desk, &status) && sleeps == 1);
     for (int i = 0; i < tokens; ++i) mf_job_hear(job, 0, 5, -1);
     mf_job_fail(job, 503, "the server leaves");
     mf_job_close(job);
-    CHECK(wakes == 1 && mf_desk_ready(ticket, desk, sleep_of, &status));
+    CHECK(wakes == 1 && mf_desk_ready(ticket, desk, &status));
     CHECK_SAYS(status == (is_event ? 200 : 503), "status %d", status);
     all = mf_desk_fetch_all(ticket);
     CHECK_SAYS((strncmp(all.at, "data: ", 6) == 0) == is_event, "%.*s", (int)all.count, all.at);

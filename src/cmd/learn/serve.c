@@ -113,7 +113,7 @@ static int open_http(struct mf_serve *job)
     if (!is_loopback(o->host))
         mf_warn("others may reach the server at %.200s%s", o->host,
                 job->key ? "" : ", and it asks for no key (--api-key-file)");
-    job->desk = mf_desk_open(&(struct mf_desk_wish){(size_t)o->queue, MF_HTTP_UNREAD, mf_http_wake});
+    job->desk = mf_desk_open(&(struct mf_desk_wish){(size_t)o->queue, MF_HTTP_UNREAD, mf_http_sleep, mf_http_wake});
     return mf_http_open(&wish, job->desk, &job->http);
 }
 

@@ -168,17 +168,19 @@ struct mf_bytes mf_desk_fetch_all(struct mf_ticket *t)
     return all;
 }
 
-void mf_desk_leave(struct mf_ticket *t)
+int mf_desk_leave(struct mf_ticket *t)
 {
     struct mf_desk *d = t->desk;
-    int is_last;
+    int is_last, broken;
 
     lock(d);
+    broken = t->broken;
     t->socket = -1;
     t->sleeper = NULL;
     is_last = t->left;
     unlock(d);
     if (is_last) free_ticket(t);
+    return broken;
 }
 
 /* -- of the engine -- */
@@ -314,6 +316,6 @@ void mf_desk_sweep(struct mf_desk *d)
         struct mf_ticket *t = gone;
 
         gone = t->next;
-        mf_desk_end(t, 1);
+        mf_desk_end(t, 499);
     }
 }

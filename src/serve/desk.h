@@ -30,7 +30,7 @@ struct mf_ticket {
     struct mf_bytes out;    /* not fetched yet */
     int status;             /* of HTTP; 0: nothing is said yet */
     int ended;              /* no more will be said */
-    int broken;             /* .. and what was said is not all */
+    int broken;             /* .. and what was said is not all: the HTTP status of the failure; else 0 */
     int left;               /* by the engine */
 };
 
@@ -77,8 +77,8 @@ enum mf_fetched mf_desk_fetch(struct mf_ticket *ticket, void *sleeper, char *to,
 /** All that was said, once it is ready and no stream. The caller frees. */
 struct mf_bytes mf_desk_fetch_all(struct mf_ticket *ticket);
 
-/** The connection has ended. */
-void mf_desk_leave(struct mf_ticket *ticket);
+/** The connection has ended. Returns ticket->broken. */
+int mf_desk_leave(struct mf_ticket *ticket);
 
 /* -- of the engine -- */
 
@@ -95,7 +95,8 @@ int mf_desk_listens(struct mf_ticket *ticket);
 
 /** Says @p n bytes. The first call states the HTTP status. */
 void mf_desk_say(struct mf_ticket *ticket, int status, const void *bytes, size_t n);
-/** No more is said. @p broken: that was not all. The engine then leaves the ticket. */
+/** No more is said. @p broken: that was not all, because of a failure of this HTTP status; else 0. The engine then
+ * leaves the ticket. */
 void mf_desk_end(struct mf_ticket *ticket, int broken);
 
 #endif

@@ -64,14 +64,16 @@ static enum MHD_Result queue(struct call *c, struct MHD_Response *r)
     return rc;
 }
 
-/* Takes @p bytes. */
+/* Takes @p bytes, which the response frees. */
 static enum MHD_Result answer(struct call *c, struct mf_bytes bytes, const char *type)
 {
-    struct MHD_Response *r =
-        MHD_create_response_from_buffer(bytes.count, bytes.count ? bytes.at : "", MHD_RESPMEM_MUST_COPY);
+    struct MHD_Response *r = bytes.at ? MHD_create_response_from_buffer(bytes.count, bytes.at, MHD_RESPMEM_MUST_FREE)
+                                      : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
 
-    mf_bytes_free(&bytes);
-    if (!r) return MHD_NO;
+    if (!r) {
+        mf_bytes_free(&bytes);
+        return MHD_NO;
+    }
     add_headers(c, r, type);
     return queue(c, r);
 }
@@ -291,14 +293,16 @@ static void ended(void *http, struct MHD_Connection *connection, void **call, en
 {
     struct mf_http *h = http;
     struct call *c = *call;
+    int is_whole = how == MHD_REQUEST_TERMINATED_COMPLETED_OK, broken, status;
 
     (void)connection;
     if (!c) return;
-    mf_meter_request(mf_desk_meter(h->desk), how == MHD_REQUEST_TERMINATED_COMPLETED_OK ? c->status : 499);
+    broken = c->ticket ? mf_desk_leave(c->ticket) : 0;
+    status = is_whole ? c->status : broken ? broken : 499;
+    mf_meter_request(mf_desk_meter(h->desk), status);
     if (h->wish.logs)
-        mf_info("%s: status %d, %.3f s%s", c->route ? c->route->path : "no path", c->status, mf_now() - c->began,
-                how == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", cut short");
-    if (c->ticket) mf_desk_leave(c->ticket);
+        mf_info("%s: status %d, %.3f s%s", c->route ? c->route->path : "no path", status, mf_now() - c->began,
+                is_whole ? "" : ", cut short");
     free(c->why);
     mf_bytes_free(&c->body);
     free(c);

@@ -143,7 +143,7 @@ void mf_job_fail(struct mf_job *job, int status, const char *sentence)
     job->ticket->route->error(status, sentence, streams, &to);
     mf_desk_say(job->ticket, status, to.at, to.count);
     mf_bytes_free(&to);
-    end(job, streams);
+    end(job, streams ? status : 0);
 }
 
 int mf_job_listens(struct mf_job *job)

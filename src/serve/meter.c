@@ -114,7 +114,8 @@ static void write_time(struct mf_bytes *to, const struct histogram *h, const cha
 void mf_meter_write(struct mf_meter *t, struct mf_bytes *to)
 {
     (void)pthread_mutex_lock(&t->lock);
-    head(to, "requests_total", "counter", "Requests that were answered, by HTTP status. 499: the client had gone.");
+    head(to, "requests_total", "counter",
+         "Requests by the HTTP status of the answer, or of a failed stream. 499: the client had gone.");
     for (size_t k = 0; k < t->statuses; ++k)
         mf_bytes_say(to, "mesoforge_requests_total{status=\"%d\"} %llu\n", t->request[k].status, t->request[k].count);
     head(to, "tokens_total", "counter", "Tokens of prompts, and new tokens.");

@@ -11,7 +11,8 @@ struct mf_meter;
 struct mf_meter *mf_meter_open(void);
 void mf_meter_close(struct mf_meter *meter);
 
-/** A request was answered with this HTTP status. A client that has gone: 499, as nginx has it. */
+/** A request was answered with this HTTP status, or a stream failed with it. A client that has gone: 499, as nginx has
+ * it. */
 void mf_meter_request(struct mf_meter *meter, int status);
 
 /** Tokens of prompts that were taken; new tokens. */

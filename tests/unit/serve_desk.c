@@ -99,7 +99,7 @@ static void check_failure(int tokens, int likely)
     CHECK_SAYS((strncmp(all.at, "data: ", 6) == 0) == is_event, "%.*s", (int)all.count, all.at);
     CHECK(memmem(all.at, all.count, "the server leaves", 17));
     mf_bytes_free(&all);
-    mf_desk_leave(ticket);
+    CHECK(mf_desk_leave(ticket) == (is_event ? 503 : 0));
     mf_desk_close(desk);
 }
 
@@ -125,7 +125,7 @@ static void check_deaf(int closes)
     all = mf_desk_fetch_all(ticket);
     CHECK(ticket->status == 200 && memmem(all.at, all.count, "closed its side", 15));
     mf_bytes_free(&all);
-    mf_desk_leave(ticket);
+    CHECK(mf_desk_leave(ticket) == 499);
     mf_desk_close(desk);
     close(pair[0]);
     close(pair[1]);

@@ -3,25 +3,37 @@
 
 #include "tests/unit/net_ops.h"
 
+/* Sum of one output at (i, j) of an image, in padded pixels: weights @p w are [w[1]][w[2]][w[3]]. */
+static double window(const double *image, const size_t x[], size_t i, size_t j, size_t pad, const double *weight,
+                     const size_t w[])
+{
+    double sum = 0;
+
+    for (size_t r = 0; r < w[2]; ++r)
+        for (size_t s = 0; s < w[3]; ++s) {
+            const double *pixel = image + ((i + r - pad) * x[2] + j + s - pad) * x[3];
+
+            if (i + r < pad || i + r >= x[1] + pad || j + s < pad || j + s >= x[2] + pad) continue;
+            for (size_t c = 0; c < w[1]; ++c) sum += weight[(c * w[2] + r) * w[3] + s] * pixel[c];
+        }
+    return sum;
+}
+
 static void conv2d(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
 {
     const size_t *x = shape[0].d, *w = shape[1].d, stride = (size_t)attr->stride, pad = (size_t)attr->pad;
     const size_t rows = (x[1] + 2 * pad - w[2]) / stride + 1, columns = (x[2] + 2 * pad - w[3]) / stride + 1;
 
-    for (size_t at = 0; at < x[0] * rows * columns * w[0]; ++at) {
-        const size_t o = at % w[0], q = at / w[0] % columns, p = at / w[0] / columns % rows;
-        const size_t image = at / w[0] / columns / rows;
-        double sum = in[2] ? in[2][o] : 0;
+    for (size_t image = 0; image < x[0]; ++image)
+        for (size_t p = 0; p < rows; ++p)
+            for (size_t q = 0; q < columns; ++q)
+                for (size_t o = 0; o < w[0]; ++o) {
+                    const double *weight = in[1] + o * w[1] * w[2] * w[3];
 
-        for (size_t k = 0; k < w[1] * w[2] * w[3]; ++k) {
-            const size_t c = k / w[3] / w[2], i = p * stride + k / w[3] % w[2], j = q * stride + k % w[3];
-
-            if (i >= pad && i < x[1] + pad && j >= pad && j < x[2] + pad)
-                sum +=
-                    in[1][o * w[1] * w[2] * w[3] + k] * in[0][((image * x[1] + i - pad) * x[2] + j - pad) * x[3] + c];
-        }
-        out[at] = net_act(attr->act, sum);
-    }
+                    *out++ =
+                        net_act(attr->act, (in[2] ? in[2][o] : 0) + window(in[0] + image * x[1] * x[2] * x[3], x,
+                                                                           p * stride, q * stride, pad, weight, w));
+                }
 }
 
 static void group_norm(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)

@@ -139,15 +139,18 @@ static void exact(const struct mf_comm *comm)
 {
     static const char *const models[] = {"mlp", "cnn", "vit"};
     const char *all = getenv("MF_LONG");
-    const size_t cases = all && *all == '1' ? 72 : device_backend()->devices ? 3 : SANITIZED ? 12 : 24;
-    const size_t most = device_backend()->devices ? 1 : 4; /* an emulated GPU takes its time */
+    const int whole = all && *all == '1';
+    const size_t cases = whole ? 72 : device_backend()->devices ? 3 : 12;
+    const size_t most = whole ? 4 : device_backend()->devices ? 1 : 2; /* an emulated GPU takes its time */
+    const size_t samples = whole ? 60 : 24;                            /* of a window, at most */
     struct mf_dataset *sets[2] = {make_set(comm, 0), make_set(comm, 4)};
     struct mf_task tasks[2] = {mf_task_columns(sets[0], COLUMNS, (const size_t[]){0, 1}),
                                mf_task_classes(CLASSES, (const mf_name *)sets[0]->class_name, 0)};
 
     for (size_t k = 0; k < cases; ++k) {
         const struct mf_dataset *set = sets[pick(9 * k, 2)];
-        struct mf_train_opts opts = opts_of(models[k % 3], &tasks[pick(9 * k + 1, 2) == 0], 3 + pick(9 * k + 2, 60));
+        struct mf_train_opts opts =
+            opts_of(models[k % 3], &tasks[pick(9 * k + 1, 2) == 0], 3 + pick(9 * k + 2, samples));
         const struct mf_train_work w = work_of(set, &opts);
         struct mf_plan_numbers settings = {.count = 0};
 

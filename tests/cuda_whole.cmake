@@ -1,7 +1,9 @@
 # The cuda back end, run by the emulator (cuda.cmake), in larger pieces: the exchange of slices between ranks, the
 # optimiser, whole programs.
 if(NOT TARGET mesoforge_cuda_emu)
-  mf_skip(cuda_cli "no C++ compiler for the emulator")
+  if(MF_EMULATOR)
+    mf_skip(cuda_cli "no C++ compiler for the emulator")
+  endif()
   return()
 endif()
 set(MF_EMU_ENV ${MF_TEST_ENV} MF_CUDA_LIBRARY=$<TARGET_FILE:mesoforge_cuda_emu> ${MF_EMU_LIBRARIES})

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/emu/cuda_runtime.h"
+#include "tests/emu/memory.h"
 #include "tests/emu/nvtx3/nvToolsExt.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -150,15 +151,6 @@ void run_all()
     for (mf_emu_stream *s : streams) run(s);
 }
 
-void *filled(size_t bytes)
-{
-    void *memory = nullptr;
-
-    if (posix_memalign(&memory, 256, bytes ? bytes : 1) != 0) return nullptr;
-    memset(memory, 0xff, bytes);
-    return memory;
-}
-
 } // namespace
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -252,7 +244,7 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
 
     if (forbidden(nullptr)) return keep(cudaErrorStreamCaptureUnsupported);
     if (limit && used + bytes > limit) return keep(cudaErrorMemoryAllocation);
-    *memory = filled(bytes);
+    *memory = mf_emu_take(bytes);
     if (!*memory) return keep(cudaErrorMemoryAllocation);
     on_device[reinterpret_cast<uintptr_t>(*memory)] = bytes;
     used += bytes;
@@ -271,8 +263,8 @@ cudaError_t cudaFree(void *memory)
     run_all();
     close_device(false);
     used -= at->second;
+    mf_emu_give(memory, at->second);
     on_device.erase(at);
-    free(memory);
     close_device(true);
     return cudaSuccess;
 }
@@ -282,7 +274,7 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes)
     std::lock_guard<std::recursive_mutex> hold(lock);
 
     if (forbidden(nullptr)) return keep(cudaErrorStreamCaptureUnsupported);
-    *memory = filled(bytes);
+    *memory = mf_emu_take(bytes);
     if (!*memory) return keep(cudaErrorMemoryAllocation);
     on_host[reinterpret_cast<uintptr_t>(*memory)] = bytes;
     return cudaSuccess;
@@ -291,12 +283,14 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes)
 cudaError_t cudaFreeHost(void *memory)
 {
     std::lock_guard<std::recursive_mutex> hold(lock);
+    const auto at = on_host.find(reinterpret_cast<uintptr_t>(memory));
 
     if (!memory) return cudaSuccess;
     if (forbidden(nullptr)) return keep(cudaErrorStreamCaptureUnsupported);
-    if (!on_host.erase(reinterpret_cast<uintptr_t>(memory))) return keep(cudaErrorInvalidValue);
+    if (at == on_host.end()) return keep(cudaErrorInvalidValue);
     run_all();
-    free(memory);
+    mf_emu_give(memory, at->second);
+    on_host.erase(at);
     return cudaSuccess;
 }
 

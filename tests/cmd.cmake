@@ -57,4 +57,4 @@ endif()
 
 add_test(NAME packaging COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/install_recipes.py $<TARGET_FILE:mesoforge>
   ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
-set_tests_properties(packaging PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(packaging PROPERTIES RESOURCE_LOCK build TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

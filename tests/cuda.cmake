@@ -25,7 +25,7 @@ endfunction()
 get_property(built GLOBAL PROPERTY MF_CUDA_BUILT)
 if(built)
   add_test(NAME cuda_compile COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target mesoforge_cuda)
-  set_tests_properties(cuda_compile PROPERTIES TIMEOUT 600 LABELS cuda RUN_SERIAL ON)
+  set_tests_properties(cuda_compile PROPERTIES TIMEOUT 600 LABELS cuda RESOURCE_LOCK build) # packaging builds, too
 else()
   mf_skip(cuda_compile "the cuda back end is not built here")
 endif()

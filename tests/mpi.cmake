@@ -15,7 +15,8 @@ mf_test(NAME mpi_redistribute SOURCE unit/mpi_redistribute.c ROOM "mf_mpi" RANKS
 mf_test(NAME mpi_halo SOURCE unit/mpi_halo.c ROOM "mf_mpi" RANKS 1 2 3 4 7)
 mf_test(NAME mpi_collect SOURCE unit/mpi_collect.c ROOM "mf_mpi" RANKS 1 2 3 4)
 mf_test(NAME mpi_arrays SOURCE unit/mpi_arrays.c ROOM "mf_mpi" RANKS 1 2 3 4)
-add_test(NAME mpi_collect_apart COMMAND ${MF_MPIEXEC} -n 3 $<TARGET_FILE:mpi_collect>)
+mf_in(in fast)
+add_test(NAME mpi_collect_apart COMMAND ${MF_MPIEXEC} -n 3 $<TARGET_FILE:mpi_collect> ${in})
 set_tests_properties(mpi_collect_apart PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV};MF_SHARE=0")
 # As on several nodes, side by side or in turn: memory that some ranks share, messages between the others.
 set(mpi_nodes 2 2r -1)
@@ -37,45 +38,46 @@ foreach(name mpi_comm mpi_group mpi_slab mpi_halo mpi_collect mpi_arrays)
   target_link_libraries(${name} PRIVATE MPI::MPI_C) # they turn knobs of mpi/comm_priv.h
 endforeach()
 
-# However a rank leaves, the job ends: status and line of each way.
+# However a rank leaves, the job ends: status and line of each way. The checked build has its own ways in a usual run.
+mf_in(in fast)
 add_executable(mpi_end unit/mpi_end.c)
 target_link_libraries(mpi_end PRIVATE mf_mpi MPI::MPI_C)
 function(mf_end_test way ranks status line)
   set(name mpi_end_${way}_${ranks})
   add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh ${status} "${line}"
-    ${MF_MPIEXEC} -n ${ranks} $<TARGET_FILE:mpi_end> ${way})
+    ${MF_MPIEXEC} -n ${ranks} $<TARGET_FILE:mpi_end> ${way} ${ARGN})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 endfunction()
 foreach(n 2 3)
   math(EXPR last "${n} - 1")
-  mf_end_test(none ${n} 0 "")
-  mf_end_test(exit ${n} 70 "broken: rank ${last} of ${n} ended without closing")
-  mf_end_test(die ${n} 4 "broken: device lost on rank ${last}")
-  mf_end_test(stop ${n} 4 "broken: rank ${last} on .* has not come to agreement.* is stopped")
-  mf_end_test(busy ${n} 4 "broken: rank ${last} on .* has not come to agreement.* rank 0 on .* has waited for")
-  mf_end_test(error ${n} 4 "broken: a rank or a link between ranks is lost")
-  mf_end_test(long ${n} 4 "broken: x\\{900,1010\\}; try: look behind it$")
-  mf_end_test(kill ${n} any "")
-  mf_end_test(build ${n} 4 "ranks run different builds: '${last}' here, '0' on rank 0\\|ranks run different builds: '1'")
+  mf_end_test(none ${n} 0 "" ${in})
+  mf_end_test(exit ${n} 70 "broken: rank ${last} of ${n} ended without closing" ${in})
+  mf_end_test(die ${n} 4 "broken: device lost on rank ${last}" ${in})
+  mf_end_test(stop ${n} 4 "broken: rank ${last} on .* has not come to agreement.* is stopped" ${in})
+  mf_end_test(busy ${n} 4 "broken: rank ${last} on .* has not come to agreement.* rank 0 on .* has waited for" ${in})
+  mf_end_test(error ${n} 4 "broken: a rank or a link between ranks is lost" ${in})
+  mf_end_test(long ${n} 4 "broken: x\\{900,1010\\}; try: look behind it$" ${in})
+  mf_end_test(kill ${n} any "" ${in})
+  mf_end_test(build ${n} 4 "ranks run different builds: '${last}' here, '0' on rank 0\\|ranks run different builds: '1'" ${in})
   math(EXPR first "${n} - 2") # of expert group 1: ranks 0 and 1, or 1 and 2
   set(sum "broken: rank ${last} on .* has not come to sum of 1 of expert group 1, where rank ${first} on .* has waited for")
-  mf_end_test(group_sum ${n} 4 "${sum}")
+  mf_end_test(group_sum ${n} 4 "${sum}" ${in})
   mf_end_test(group_receive ${n} 4
-    "broken: rank ${last} on .* has not sent to rank ${first} on .*, which has waited for .* in receive from rank ${last} of expert group 1")
+    "broken: rank ${last} on .* has not sent to rank ${first} on .*, which has waited for .* in receive from rank ${last} of expert group 1" ${in})
   mf_end_test(group_circle ${n} 4
-    "broken: rank [0-2] is in receive from rank [0-2] of expert group 1 and rank [0-2] in receive .* they wait for each other")
-  mf_end_test(collect_late ${n} 4 "broken: rank ${last} on .* has not come to \\(finish of exchange 1\\|start of sum of numbers, 100000\\), where rank 0 on .* has waited for")
-  mf_end_test(collect_kill ${n} any "")
-  mf_end_test(collect_busy ${n} 4 "broken: rank ${last} on .* has not come to \\(agreement\\|finish of exchange 1\\), where rank 0 on .* has waited for")
+    "broken: rank [0-2] is in receive from rank [0-2] of expert group 1 and rank [0-2] in receive .* they wait for each other" ${in})
+  mf_end_test(collect_late ${n} 4 "broken: rank ${last} on .* has not come to \\(finish of exchange 1\\|start of sum of numbers, 100000\\), where rank 0 on .* has waited for" ${in})
+  mf_end_test(collect_kill ${n} any "" ${in})
+  mf_end_test(collect_busy ${n} 4 "broken: rank ${last} on .* has not come to \\(agreement\\|finish of exchange 1\\), where rank 0 on .* has waited for" ${in})
   # As on nodes that share no memory: the ranks tell each other by datagrams.
   add_test(NAME mpi_end_apart_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4
     "broken: rank ${last} on .* has not come to agreement.* rank 0 on .* has waited for"
-    env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> busy)
+    env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> busy ${in})
   add_test(NAME mpi_end_group_apart_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 "${sum}"
-    env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> group_sum)
+    env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> group_sum ${in})
   add_test(NAME mpi_end_collect_apart_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4
     "broken: rank ${last} on .* has not come to finish of exchange 1, where rank 0 on .* has waited for"
-    env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> collect_busy)
+    env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> collect_busy ${in})
   set_tests_properties(mpi_end_apart_${n} mpi_end_group_apart_${n} mpi_end_collect_apart_${n} PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
   if(MF_CHECK_COLLECTIVES)
     mf_end_test(close ${n} 70 "broken: rank ${last} is in close, rank 0 in agreement (collective")

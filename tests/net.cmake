@@ -8,9 +8,9 @@ target_sources(net_ops PRIVATE
   unit/net_oracle_denoise.c
   unit/net_oracle_route.c
   unit/net_oracle_text.c)
-mf_test(NAME net_tune SOURCE unit/net_tune.c ROOM mf_kernels)
+mf_test(NAME net_tune SOURCE unit/net_tune.c ROOM mf_kernels IN fast)
 mf_test(NAME net_optim SOURCE unit/net_optim.c ROOM mf_kernels)
-mf_test(NAME net_threads SOURCE unit/net_threads.c ROOM mf_kernels)
+mf_test(NAME net_threads SOURCE unit/net_threads.c ROOM mf_kernels IN fast)
 mf_test(NAME net_kept SOURCE unit/net_kept.c ROOM mf_kernels)
 mf_test(NAME net_steady SOURCE unit/net_steady.c ROOM mf_kernels)
 mf_test(NAME net_place SOURCE unit/net_place.c ROOM mf_net)

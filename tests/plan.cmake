@@ -47,7 +47,7 @@ add_test(NAME cli_plan_run COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/
   $<TARGET_FILE:mesoforge> ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/examples/hardware/h100x8.json)
 set_tests_properties(cli_plan_run PROPERTIES TIMEOUT ${probe_timeout} SKIP_RETURN_CODE 77 LABELS cli
   ENVIRONMENT "${MF_TEST_ENV}")
-mf_test(NAME train_plan SOURCE unit/train_plan.c ROOM mf_train RANKS 1 2 3)
+mf_test(NAME train_plan SOURCE unit/train_plan.c ROOM mf_train IN fast RANKS 1 2 3)
 add_test(NAME cli_train_plan COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/train_plan.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/examples/hardware ${CMAKE_CURRENT_SOURCE_DIR}/cli/train_plan_golden.txt)
 set_tests_properties(cli_train_plan PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

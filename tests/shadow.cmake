@@ -11,18 +11,19 @@ set(MF_SHADOW_ENV ${MF_TEST_ENV} MF_TEST_DEVICE=shadow)
 # mf_shadow(NAME ...): tests that exist already and look at MF_TEST_DEVICE (tests/device.h), once more.
 function(mf_shadow name target)
   cmake_parse_arguments(T "" "TIMEOUT" "RANKS" ${ARGN})
+  mf_in(in fast) # the checks of sanitizers are of the host's memory, and find the same on cpu
   if(NOT T_TIMEOUT)
     set(T_TIMEOUT 300)
   endif()
   if(NOT T_RANKS)
-    add_test(NAME ${name}_shadow COMMAND ${target})
+    add_test(NAME ${name}_shadow COMMAND ${target} ${in})
     set(tests ${name}_shadow)
   endif()
   if(MF_SANITIZE AND 3 IN_LIST T_RANKS) # as mf_test
     list(REMOVE_ITEM T_RANKS 2 4)
   endif()
   foreach(n ${T_RANKS})
-    add_test(NAME ${name}_shadow_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${target}>)
+    add_test(NAME ${name}_shadow_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${target}> ${in})
     list(APPEND tests ${name}_shadow_${n})
   endforeach()
   set_tests_properties(${tests} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "unit;shadow"

@@ -81,7 +81,7 @@ static int holds(const struct field *f, size_t i) { return f->holds && fixed[i] 
 static void follow(const struct field *f, size_t i, double *r, int *keep)
 {
     const double step = 1e-9;
-    double to[PHASES], sum = 0;
+    double to[PHASES] = {0}, sum = 0;
     size_t largest = 0;
 
     for (size_t p = 0; p < f->phases; ++p) {

@@ -27,7 +27,7 @@ static void multiply(size_t phases, const double *pair, const double *x, double 
 
 static void check(const char *name, size_t phases, const double *pair)
 {
-    double want[MOST], x[MOST], b[MOST], again[MOST];
+    double want[MOST] = {0}, x[MOST], b[MOST], again[MOST];
 
     for (size_t p = 0; p < phases; ++p) want[p] = mf_random_normal(1, 1, p);
     multiply(phases, pair, want, b);

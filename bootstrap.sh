@@ -18,6 +18,7 @@ for_tests=(g++ python3-h5py python3-numpy hdf5-tools clang-format)
 for_slurm=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libpmix-dev iproute2)
 jobs=${MF_JOBS:-$(nproc)}
 lint_seconds=${MF_LINT_SECONDS:-600}
+updated= # apt-get's lists, by this script
 
 say() { printf '== %s\n' "$*"; }
 stop() {
@@ -46,7 +47,8 @@ apt_install() {
         as_root=(sudo)
     fi
     say "packages: installing ${wanted[*]}"
-    "${as_root[@]}" apt-get update -q || stop "apt-get update failed: is there a network and a package source?"
+    [ -n "$updated" ] || "${as_root[@]}" apt-get update -q || stop "apt-get update failed: is there a network and a package source?"
+    updated=yes
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${wanted[@]}" ||
         stop "apt-get could not install: ${wanted[*]}"
 }
@@ -82,10 +84,21 @@ need_slurm() {
     (apt_install "${for_slurm[@]}") || say "no Slurm: the test slurm will be skipped"
 }
 
+# with_lowest_priority FUNCTION ...: in the background, as the group of processes $beside, which ends with this script. It gets
+# the time of cores that others leave.
+with_lowest_priority() {
+    set -m
+    (renice -n 19 -p "$BASHPID" >/dev/null && "$@") &
+    beside=$!
+    set +m
+    trap 'kill -- "-$beside" 2>/dev/null || true' EXIT
+}
+
 # build PRESET [TARGET]: into build/PRESET. The target program is what a user starts; all: tests and benchmarks, too.
 build() {
     say "build/$1: configure"
     cmake --preset "$1" ${MF_WERROR:+-DMF_WERROR="$MF_WERROR"} ${MF_DEBUG_INFO:+-DMF_DEBUG_INFO="$MF_DEBUG_INFO"} \
+        ${MF_CUDA_TOGETHER:+-DMF_CUDA_TOGETHER="$MF_CUDA_TOGETHER"} \
         >"build/$1.configure.log" 2>&1 || {
         tail -n 30 "build/$1.configure.log" >&2
         stop "configuring build/$1 failed; all of it: build/$1.configure.log"
@@ -162,8 +175,9 @@ test)
     need_package
     need_slurm
     build release all
+    with_lowest_priority build debug all # tests of the fast build wait for much else than a core
     check release
-    build debug all
+    wait "$beside"
     check debug
     left_out release
     left_out debug

@@ -36,12 +36,13 @@ def check_row(what, row, ranks):
     check(("bare_seconds" in row) == (what in OWN), f"{what}: bare {row.keys()}")
 
 
-def exchanges(ranks, *more):
-    said = measured(*SHARE, "--min_bytes", 8, "--max_bytes", "128K", "--factor", 128, *more, ranks=ranks)
+def exchanges(ranks, *more, kinds=None):
+    kinds = kinds or list(SHARE)
+    said = measured(*kinds, "--min_bytes", 8, "--max_bytes", "128K", "--factor", 128, *more, ranks=ranks)
     if not said:
         return
     check(said["ranks"] == ranks == len(said["hosts"]), f"{ranks} ranks: {said['ranks']} {said['hosts']}")
-    check([m["what"] for m in said["measured"]] == list(SHARE), f"{[m['what'] for m in said['measured']]}")
+    check([m["what"] for m in said["measured"]] == kinds, f"{[m['what'] for m in said['measured']]}")
     for one in said["measured"]:
         check(len(one["rows"]) == 3, f"{one['what']}: {len(one['rows'])} rows")
         check(one["rows"][-1]["bytes"] >= 100e3, f"{one['what']}: {one['rows'][-1]['bytes']} bytes")
@@ -183,7 +184,7 @@ with tempfile.TemporaryDirectory() as folder:
     job_cores()
     in_a_step()
     language_model()
-    exchanges(2, "--device", "shadow")
+    exchanges(2, "--device", "shadow", kinds=None if runs.LONG else ["allreduce", "halo"])
     table()
     runs.refuses(program, [
         (2, ["bench", "alreduce"], "bench cannot measure 'alreduce'"),

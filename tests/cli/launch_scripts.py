@@ -6,7 +6,7 @@ import shutil
 import time
 
 from launching import execute, folder, launch, refused
-from runs import check, finish
+from runs import LONG, check, finish
 
 
 def again():
@@ -46,7 +46,7 @@ def again():
             check(got == 75 and os.path.getsize("record.slept") >= 10, f"SIGUSR2: {got} {calls}")
             os.remove("record.slept")
             os.remove("record.ready")
-        for _ in range(12 if starter else 0):  # one that ends before it could be told keeps nobody waiting, and its status is not lost
+        for _ in range((12 if LONG else 3) if starter else 0):  # one that ends before it could be told keeps nobody waiting, and its status is not lost
             open("record.slept", "w").close()
             got, calls = execute(clock.replace(b"SECONDS=$((SECONDS + $1))", b"/bin/sleep 0.1") + script, TELL="ends", STATUS=75)
             check(got == 75 and [c[0] for c in calls].count("scontrol") == 1 and os.path.getsize("record.slept") < 9, f"told, and over: {got} {calls}")

@@ -31,7 +31,7 @@ def match(*words, device="cuda", **more):
     for old in glob.glob("calls.*"):
         os.remove(old)
     status, out, err, took = run("match", "--device", device, "--microstructure_filename", "image.npy", "--limit-to", 4, "--size", 16, 12, 10,
-                                 "--max_iter", 6, "--seed", 3, "--no_polish", "--json", "--timeout", LIMIT, "--output", "out.npy", *words,
+                                 "--max_iter", 3, "--seed", 3, "--no_polish", "--json", "--timeout", LIMIT, "--output", "out.npy", *words,
                                  FAKE_NCCL_LOG=os.path.abspath("calls"), **more)
     result = json.loads(out) if status == 0 else None
     digest = hashlib.sha256(open("out.npy", "rb").read()).hexdigest() if status == 0 else None

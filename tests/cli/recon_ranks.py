@@ -17,6 +17,9 @@ EVERY = ("FFTCorrelations Variation VolumeFractions Patches LinealPath LinealPat
          "LineCorrelations StructureTensor FFTCrossCorrelations CrossCorrelations S2_3D CrossS2_3D").split() # with a gradient, without weights from outside
 
 
+STEPS = 60 if LONG else 24
+
+
 def apart(a, b):
     return np.linalg.norm(a.astype(float) - b) / np.linalg.norm(b)
 
@@ -94,7 +97,7 @@ def volume(folder, files, words, ranks=1, threads=1):
 def same_bytes(folder, name, images, many, *words):
     """Whole runs, to the last bit. @many: (ranks, threads) to compare with one rank of one thread."""
     files = [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
-    words = ["--limit_to", 4, "--max_iter", 20 if "Patches" in words else 60, "--deterministic", *words]
+    words = ["--limit_to", 4, "--max_iter", 8 if "Patches" in words else STEPS, "--deterministic", *words]
     first, done = volume(folder, files, words)
     for ranks, threads in some_of(many):
         again, more = volume(folder, files, words, ranks, threads)
@@ -147,7 +150,7 @@ def main():
         del os.environ["MF_FAULT"]
         files = [save(folder, "image.npy", blobs((16, 20), TWO, 6))]
         for seed, equal in ((1, True), (2, False)):
-            words = ["--limit_to", 4, "--max_iter", 60, "--deterministic", "--add_dimension", 13, "--seed", seed]
+            words = ["--limit_to", 4, "--max_iter", STEPS, "--deterministic", "--add_dimension", 13, "--seed", seed]
             check((volume(folder, files, words)[0] == b) == equal, f"seed {seed} against seed 1")
         check(len(a) > 0 and len(b) > 0, "empty volumes")
     finish("recon_ranks")

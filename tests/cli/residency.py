@@ -66,7 +66,7 @@ def done():
 
 def unplanned():
     """A device that turns out to be full before the run has begun."""
-    words = ("two.npy", "--limit_to", 4, "--size", 40, 40, 40, "--threads", 1, "--no_polish", "--max_iter", 1, "--output", "o.h5", "--device", "cuda")
+    words = ("two.npy", "--limit_to", 4, "--size", 28, 28, 28, "--threads", 1, "--no_polish", "--max_iter", 1, "--output", "o.h5", "--device", "cuda")
     there, _ = go("match", *words)
     here, _ = go("match", *words, "--residency", "host", "--batch_size", 8)
     peak = [one["peak_bytes"]["device"][0] for one in (there, here)]
@@ -79,7 +79,7 @@ def unplanned():
 
 def characterised():
     """A volume whose pyramid the device cannot hold."""
-    np.save("volume.npy", blobs((48, 52, 56), [0.6, 0.4], 2))
+    np.save("volume.npy", blobs((32, 34, 36), [0.6, 0.4], 2))
     words = ("volume.npy", "--limit_to", 4, "--threads", 1, "--device", "cuda")
     bytes_ = [go("characterize", *words, *more, "--dry-run")[0]["bytes"]["device"] for more in ((), ("--residency", "host"))]
     check(4 * bytes_[1] < 3 * bytes_[0], f"bytes of the device: {bytes_}")

@@ -31,7 +31,7 @@ def go(folder, device, ranks, words, output):
 def volume(folder, name, images, many, *words, where=()):
     """A whole run, from the image to the volume; @where: words for the shadow alone."""
     files = [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
-    words = ["match", *files, "--limit_to", 4, "--max_iter", 30, "--polish-rounds", 4, "--deterministic", "--output", f"{folder}/v.npy", *words]
+    words = ["match", *files, "--limit_to", 4, "--max_iter", 30 if LONG else 12, "--polish-rounds", 4 if LONG else 2, "--deterministic", "--output", f"{folder}/v.npy", *words]
     want, first = go(folder, "cpu", 1, words, "v.npy")
     for ranks in some([*many[1:], many[0]], 4):
         done, again = go(folder, "shadow", ranks, [*words, *where], "v.npy")

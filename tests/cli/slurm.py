@@ -97,7 +97,7 @@ def hears(rank, number):
 
 
 def clears_away(job):
-    until("its steps are gone", PATIENCE, lambda: not processes(lambda words: words[0].startswith(f"slurmstepd: [{job}.".encode())))
+    until("its steps are gone", PATIENCE, lambda: not processes(lambda words: words[0].startswith(f"slurmstepd: [{job}.".encode())), 0.2)
     time.sleep(1.2)  # a start in the second in which the last one ended is refused ("Job credential revoked")
 
 
@@ -113,7 +113,7 @@ def starts(job):
 
 def goes_back(job, restarts):
     """It leaves with 75 and is put back. It need not wait for two minutes, only for what Slurm has to clear away. Returns when it was back."""
-    until(f"job {job} is back in the queue", PATIENCE, lambda: state(job)[:2] == ("PENDING", restarts))
+    until(f"job {job} is back in the queue", PATIENCE, lambda: state(job)[:2] == ("PENDING", restarts), 0.3)
     back = time.time()
     clears_away(job)
     until(f"job {job} starts again", 60, lambda: starts(job))
@@ -121,7 +121,7 @@ def goes_back(job, restarts):
 
 
 def ends(job):
-    until(f"job {job} ends: {log(job)}", PATIENCE, lambda: state(job)[0] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL"))
+    until(f"job {job} ends: {log(job)}", PATIENCE, lambda: state(job)[0] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL"), 0.3)
     check(state(job)[::2] == ("COMPLETED", "0:0"), f"job {job}: {state(job)} {log(job)}")
 
 
@@ -226,7 +226,7 @@ echo "$((SLURM_JOB_END_TIME - $(date +%s))) s left"
 exit $rc
 """)
     job = do("sbatch", "--parsable", "-N2", "--ntasks-per-node=2", "--time=5", "--output=before-%j.out", "before").strip()
-    until(f"job {job} ends: {log(job)}", PATIENCE, lambda: state(job)[0] in ("FAILED", "TIMEOUT", "COMPLETED"))
+    until(f"job {job} ends: {log(job)}", PATIENCE, lambda: state(job)[0] in ("FAILED", "TIMEOUT", "COMPLETED"), 0.3)
     check(state(job) == ("FAILED", 0, "75:0") and os.path.exists("g.npy") and glob.glob("h.ckpt-*"), f"before the end: {state(job)} {log(job)}")
     check(re.search(r"--max-hours is over(.|\n)*^[1-9]\d* s left", log(job), re.MULTILINE), log(job))
 

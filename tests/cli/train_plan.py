@@ -65,7 +65,7 @@ def short_of_memory():
 
 def another_memory():
     """On a device of its own memory the optimiser moves to the host where it does not fit, or where it is told to."""
-    fixed = ("--arch", "vit", "--width", 128, "--patch", 4, "--batch-size", 8, "--recompute", "none", "--device", "shadow", "--threads", 1)
+    fixed = ("--arch", "vit", "--width", 64, "--patch", 4, "--batch-size", 8, "--recompute", "none", "--device", "shadow", "--threads", 1)
     free, _ = train(*fixed)
     check("offload" not in as_planned(free, "enough memory"), f"enough memory: {free['plan']}")
     need = free["peak_bytes"]["device"][0]
@@ -119,7 +119,7 @@ def random_limits():
     choose, fitted, plans = random.Random(11), 0, some(range(200), 10)
     for _ in plans:
         arch, ranks = choose.choice(("mlp", "cnn", "vit")), choose.choice((1, 2, 2, 3))
-        width = 8 * choose.randint(1, 128) if arch == "mlp" else 8 * choose.randint(1, 16)
+        width = 8 * choose.randint(1, 128) if arch == "mlp" else 8 * choose.randint(1, 16 if runs.LONG else 6)
         words = ["--arch", arch, "--width", width, "--depth", choose.randint(1, 4), "--effective-batch", choose.randint(ranks, 70),
                  "--optimizer", choose.choice(("adamw", "sgd")), "--memory-limit", int(2 ** choose.uniform(0, 6))]
         words += choose.choice(((), (), ("--patch", 4))) if arch == "vit" else ()

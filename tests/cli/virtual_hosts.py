@@ -52,12 +52,13 @@ def do(*words, **more):
     return done.stdout
 
 
-def until(what, seconds, condition):
+def until(what, seconds, condition, pause=0.05):
+    """@pause [s]: between two looks; those at Slurm or at all processes take a core's time."""
     end = time.time() + seconds
     while not condition():
         if time.time() > end:
             raise RuntimeError(f"not within {seconds} s: {what}")
-        time.sleep(0.05)
+        time.sleep(pause)
 
 
 def is_file(path):

@@ -1,12 +1,14 @@
 /* See http.h. Documentation: https://www.gnu.org/software/libmicrohttpd/manual/ */
 #include "src/serve/http.h"
 
+#include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,7 +18,12 @@
 #include "src/base/text.h"
 #include "src/serve/fit.h"
 
-enum { MEMORY = 32768 /* of a connection: headers, and what is on its way */, BLOCK = 4096, BACKLOG = 256 };
+enum {
+    MEMORY = 32768 /* of a connection: headers, and what is on its way */,
+    BLOCK = 4096,
+    BACKLOG = 256,
+    READ_OVER = 1 << 26 /* bytes */
+};
 
 struct mf_http {
     struct mf_http_wish wish;
@@ -48,8 +55,18 @@ struct call {
 
 /* -- answers -- */
 
+/* Others may wait for one of the connections that are left. */
+static int is_crowded(const struct call *c)
+{
+    const union MHD_ConnectionInfo *of = MHD_get_connection_info(c->connection, MHD_CONNECTION_INFO_DAEMON);
+    const union MHD_DaemonInfo *now = of ? MHD_get_daemon_info(of->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS) : NULL;
+
+    return now && now->num_connections > c->http->wish.connections / 2;
+}
+
 static void add_headers(const struct call *c, struct MHD_Response *r, const char *type)
 {
+    if (is_crowded(c)) (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
     (void)MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     if (c->allowed) (void)MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, c->allowed);
     if (c->status == 429 || c->status == 503) (void)MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
@@ -140,19 +157,21 @@ static const char *header(const struct call *c, const char *name)
     return MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, name);
 }
 
-/* In a time that does not depend on how much of it is right. */
+/* "Bearer KEY" in a time that does not depend on how much of KEY is right. The first word is known in any case of its
+ * letters (RFC 9110, 11.1). */
 static int has_key(const struct call *c)
 {
     static const char before[] = "Bearer ";
     const char *key = c->http->wish.key, *given = header(c, MHD_HTTP_HEADER_AUTHORIZATION);
-    const size_t n = strlen(key), m = given ? strlen(given) : 0;
-    unsigned differs = m != n + sizeof before - 1;
+    const size_t n = strlen(key);
+    unsigned differs;
+    size_t m;
 
-    for (size_t i = 0; i < m; ++i) {
-        const size_t k = i < sizeof before - 1 ? 0 : i - (sizeof before - 1);
-
-        differs |= (unsigned char)given[i] ^ (unsigned char)(i < sizeof before - 1 ? before[i] : key[k < n ? k : n]);
-    }
+    if (!given || strncasecmp(given, before, sizeof before - 1) != 0) return 0;
+    given += sizeof before - 1;
+    m = strlen(given);
+    differs = m != n;
+    for (size_t i = 0; i < m; ++i) differs |= (unsigned char)given[i] ^ (unsigned char)key[i < n ? i : n];
     return !differs;
 }
 
@@ -163,15 +182,24 @@ static int socket_of(const struct call *c)
     return info ? info->connect_fd : -1;
 }
 
-/* A body that is announced to be too long is not waited for. */
-static void look_at_length(struct call *c)
+static void refuse_length(struct call *c)
 {
-    const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
     char why[80];
 
-    if (!length || strtoull(length, NULL, 10) <= c->http->wish.body) return;
     snprintf(why, sizeof why, "the request has more than %zu bytes", c->http->wish.body);
     refuse(c, 413, why);
+}
+
+/* 1: the body is too long, and is not waited for. A client that has begun to send would find its connection cut, and
+ * miss the answer. So the body is read over, unless it is very long or its client asks first. */
+static int is_too_long(struct call *c)
+{
+    const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const unsigned long long bytes = length ? strtoull(length, NULL, 10) : 0;
+
+    if (bytes <= c->http->wish.body || c->status) return 0;
+    refuse_length(c);
+    return bytes > READ_OVER || header(c, MHD_HTTP_HEADER_EXPECT);
 }
 
 /* The line and the headers of a request. Refusals are told once its body was read. */
@@ -195,15 +223,12 @@ static void begin(struct call *c, const char *method, const char *path)
 
 static void receive(struct call *c, const char *from, size_t n)
 {
-    char why[80];
-
     if (c->status) return; /* the rest of what is refused */
     if (c->body.count + n <= c->http->wish.body) {
         mf_bytes_put(&c->body, from, n);
         return;
     }
-    snprintf(why, sizeof why, "the request has more than %zu bytes", c->http->wish.body);
-    refuse(c, 413, why);
+    refuse_length(c);
 }
 
 /* Reads JSON and cuts it to tokens. 0, or the status of a refusal, whose sentence is recorded. */
@@ -277,8 +302,7 @@ static enum MHD_Result handle(void *http, struct MHD_Connection *connection, con
     if (!c) {
         *call = c = new_call(h, connection);
         begin(c, method, path);
-        if (!c->status) look_at_length(c);
-        return c->status == 413 ? answer_refusal(c) : MHD_YES;
+        return is_too_long(c) ? answer_refusal(c) : MHD_YES;
     }
     if (*bytes > 0) {
         receive(c, data, *bytes);
@@ -329,7 +353,20 @@ static int find_address(const struct mf_http_wish *wish, struct addrinfo **addre
     snprintf(port, sizeof port, "%u", wish->port);
     rc = getaddrinfo(wish->host, port, &hints, address);
     if (rc == 0) return MF_OK;
-    return mf_fail(MF_USAGE, "--host %.200s is no address of this machine: %s", wish->host, gai_strerror(rc));
+    return mf_fail(MF_USAGE, "--host '%.200s' is no address of this machine: %s", wish->host, gai_strerror(rc));
+}
+
+/* The daemon has not started, and does not say why. */
+static int refuse_address(const struct mf_http *h, const struct addrinfo *at)
+{
+    const int probe = socket(at->ai_family, SOCK_STREAM, 0);
+    const int why = probe < 0 || bind(probe, at->ai_addr, at->ai_addrlen) != 0 ? errno : 0;
+
+    if (probe >= 0) (void)close(probe);
+    if (why == EADDRNOTAVAIL)
+        return mf_fail(MF_USAGE, "--host '%.200s' is no address of this machine: %s", h->wish.host, strerror(why));
+    return mf_fail(MF_DEVICE, "port %u of %.200s cannot be had%s%s; try: --port 0 for a free one", h->wish.port,
+                   h->wish.host, why ? ": " : "", why ? strerror(why) : "");
 }
 
 static void find_url(struct mf_http *h, int is_six)
@@ -350,11 +387,7 @@ static int start(struct mf_http *h, const struct addrinfo *at)
         at->ai_addr, MHD_OPTION_CONNECTION_LIMIT, h->wish.connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, h->wish.seconds, MHD_OPTION_NOTIFY_COMPLETED, ended, h,
         MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)BACKLOG, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    if (!h->daemon)
-        return mf_fail(MF_DEVICE,
-                       "port %u of %.200s cannot be had: it is taken, or the system forbids it; try: --port "
-                       "0 for a free one",
-                       h->wish.port, h->wish.host);
+    if (!h->daemon) return refuse_address(h, at);
     find_url(h, is_six);
     return MF_OK;
 }

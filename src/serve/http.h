@@ -27,7 +27,7 @@ void mf_http_sleep(void *connection);
 void mf_http_wake(void *connection);
 
 /** Binds the port, and begins to answer. Until mf_http_serve() everything but /health is refused with 503. Refuses with
- * MF_DEVICE where the port is taken, MF_USAGE where the host is none. Local. */
+ * MF_DEVICE where the port is taken, MF_USAGE where the host is none of this machine. Local. */
 int mf_http_open(const struct mf_http_wish *wish, struct mf_desk *desk, struct mf_http **http);
 
 /** From now on requests are read. Both arguments outlive the server, and nobody else uses the tokenizer. */

@@ -160,7 +160,7 @@ def refusals(port):
             (422, "/generate", {"inputs": "x", "parameters": {"max_new_tokens": 5000}}, None, None),
             (400, "/v1/completions", {"prompt": [9999999], "max_tokens": 1}, None, None),
             (400, "/v1/completions", {"prompt": "x " * 900, "max_tokens": 1}, None, None),
-            (413, "/generate", None, b" " * 70000, None), (400, "/generate", None, b"[" * 60000, None)):
+            (413, "/generate", None, b" " * 70000, None), (413, "/generate", None, b" " * 9000000, None), (400, "/generate", None, b"[" * 60000, None)):
         found, _, data = ask(port, path, body, raw=raw, method=method)
         check(found == status and b"error" in data, f"{path} {body or raw and raw[:20]}: {found} {data[:200]}")
     with socket.create_connection(("127.0.0.1", port)) as s:
@@ -191,6 +191,15 @@ def leaving_clients(port):
     half.recv(1)
     half.close()
     check(wait_for(lambda: number(port, "cache_pages_used") == 0), "a client of a stream has gone")
+
+
+def crowd(port):
+    """More clients that keep their connections than the server has: each is answered soon."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(100):
+            idle = stack.enter_context(contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=15)))
+            idle.request("GET", "/health")
+            check(idle.getresponse().read() == b"", "a crowd")
 
 
 def floats(values):
@@ -256,7 +265,8 @@ with tempfile.TemporaryDirectory() as MODEL:
         status, headers, data = ask(port, "/generate", {"inputs": "x"})
         check(status == 429 and headers.get("Retry-After"), f"a full queue: {status} {headers} {data}")
         taken = subprocess.run([PROGRAM, "serve", MODEL, "--port", str(port)], capture_output=True)
-        check(taken.returncode == 4 and str(port) in taken.stderr.decode(), f"a port that is taken: {taken}")
+        check(taken.returncode == 4 and f"{port} of 127.0.0.1 cannot be had: Address already in use" in taken.stderr.decode(), f"a port that is taken: {taken}")
+        crowd(port)
         for s in waits:
             s.close()
     with server("--grace", "0") as (port, process):
@@ -273,6 +283,7 @@ with tempfile.TemporaryDirectory() as MODEL:
     with server("--api-key-file", key) as (port, process):
         check(ask(port, "/generate", {"inputs": "x"})[0] == 401 and ask(port, "/health")[0] == 200, "no key")
         check(ask(port, "/generate", {"inputs": "x"}, Authorization="Bearer secreT")[0] == 401, "another key")
+        check(ask(port, "/generate", {"inputs": "x"}, Authorization="bearer secret")[0] == 200, "the word before the key in small letters")
         check(ask(port, "/generate", {"inputs": "x"}, Authorization="Bearer secret")[0] == 200, "the key")
     for ranks, ways in ((2, ("--tp", "2")), (2, ("--pp", "2")), (4, ())):
         with server(*ways, "--served-model-name", "m", ranks=ranks, ends=signal.SIGUSR1) as (port, process):

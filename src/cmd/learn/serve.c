@@ -110,11 +110,12 @@ static int open_http(struct mf_serve *job)
                                       .logs = o->logs};
 
     if (job->session->comm->rank > 0) return MF_OK;
+    job->desk = mf_desk_open(&(struct mf_desk_wish){(size_t)o->queue, MF_HTTP_UNREAD, mf_http_sleep, mf_http_wake});
+    MF_TRY(mf_http_open(&wish, job->desk, &job->http));
     if (!is_loopback(o->host))
         mf_warn("others may reach the server at %.200s%s", o->host,
                 job->key ? "" : ", and it asks for no key (--api-key-file)");
-    job->desk = mf_desk_open(&(struct mf_desk_wish){(size_t)o->queue, MF_HTTP_UNREAD, mf_http_sleep, mf_http_wake});
-    return mf_http_open(&wish, job->desk, &job->http);
+    return MF_OK;
 }
 
 static int announce(const struct mf_serve *job)

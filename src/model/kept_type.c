@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -25,14 +26,40 @@ static int meets_one(const struct mf_net *net, enum mf_type type, const char *pa
     return v < net->values;
 }
 
+/* Names of the arrays that may be kept: of the first layer, and of no layer. Heap. */
+static char *known(const struct mf_language *m, const struct mf_net *net)
+{
+    static const char layers[] = "layers.", first[] = "layers.0.";
+    char *text = NULL;
+    size_t bytes;
+    FILE *names = MF_MUST(open_memstream(&text, &bytes), "names");
+    const char *between = "";
+
+    for (size_t v = 0; v < net->values; ++v) {
+        const struct mf_value *value = &net->value[v];
+
+        if (!has_type(value, m->kept.type) && !has_type(value, MF_I8)) continue;
+        if (strncmp(value->name, layers, strlen(layers)) == 0 && strncmp(value->name, first, strlen(first)) != 0)
+            continue;
+        fprintf(names, "%s%s", between, value->name);
+        between = ", ";
+    }
+    MF_ASSERT(fclose(names) == 0);
+    return text;
+}
+
 int mf_kept_type_check(const struct mf_language *m, const struct mf_net *net)
 {
-    for (size_t k = 0; m->kept.names && k < m->kept.names->count; ++k)
-        if (!meets_one(net, m->kept.type, m->kept.names->at[k]))
-            return mf_fail(MF_USAGE,
-                           "--keep %.100s: no table of tokens and no product has this name; mesoforge map --json lists "
-                           "names",
-                           m->kept.names->at[k]);
+    for (size_t k = 0; m->kept.names && k < m->kept.names->count; ++k) {
+        char *names;
+
+        if (meets_one(net, m->kept.type, m->kept.names->at[k])) continue;
+        names = known(m, net);
+        (void)mf_fail(MF_USAGE, "--keep %.100s: no table of tokens and no product has this name; names are %.300s",
+                      m->kept.names->at[k], names);
+        free(names);
+        return MF_USAGE;
+    }
     return MF_OK;
 }
 
@@ -51,6 +78,7 @@ void mf_kept_type_say(const struct mf_language *m, const struct mf_net *net)
     }
     fprintf(names, "%s", n > NAMED ? ", ..." : "");
     MF_ASSERT(fclose(names) == 0);
-    mf_info("%zu array%s of weights stay in %s%s", n, n == 1 ? "" : "s", mf_type_name(m->kept.type), text);
+    mf_info("%zu array%s in %s%s", n, n == 1 ? " of weights stays" : "s of weights stay", mf_type_name(m->kept.type),
+            text);
     free(text);
 }

@@ -15,8 +15,8 @@ static size_t ranks_of(const struct mf_gen_grid *g) { return g->comm ? (size_t)g
 int mf_gen_grid_check(const struct mf_language *model, const struct mf_gen_grid *g)
 {
     if (g->tensor * g->stages != ranks_of(g))
-        return mf_fail(MF_USAGE, "--tp %zu times --pp %zu is %zu, and %zu rank%s run; try: mpirun -n %zu", g->tensor,
-                       g->stages, g->tensor * g->stages, ranks_of(g), ranks_of(g) == 1 ? "" : "s",
+        return mf_fail(MF_USAGE, "--tp %zu times --pp %zu is %zu, and %zu rank%s; try: mpirun -n %zu", g->tensor,
+                       g->stages, g->tensor * g->stages, ranks_of(g), ranks_of(g) == 1 ? " runs" : "s run",
                        g->tensor * g->stages);
     MF_TRY(mf_decoder_can_split(model, g->tensor));
     if (g->stages > mf_min(g->map ? model->layers + 2 : model->layers, MF_STAGES))

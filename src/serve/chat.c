@@ -62,8 +62,9 @@ static int open_named(const char *name, const char *folder, struct mf_chat *chat
     MF_TRY(find(name, chat));
     token = lacks(chat);
     if (!token) return MF_OK;
-    return mf_fail(MF_INPUT, "the chat template '%.200s' needs the model's %s, and '%.300s' names none", name, token,
-                   folder);
+    return mf_fail(MF_INPUT,
+                   "the chat template '%.200s' needs the model's %s, and '%.300s' names none; try: a file without it",
+                   name, token, folder);
 }
 
 int mf_chat_open(const char *name, const char *folder, struct mf_chat **chat)

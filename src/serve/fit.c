@@ -49,14 +49,13 @@ static int check(const struct mf_served *served, const struct mf_ask *ask, size_
     if (t->count == 0) return mf_fail(MF_USAGE, "prompt%s is empty", name);
     for (size_t i = 0; i < t->count; ++i)
         if (t->at[i] >= served->vocabulary)
-            return mf_fail(MF_USAGE, "prompt%s has token %u, and the model %zu tokens from 0 on", name, t->at[i],
+            return mf_fail(MF_USAGE, "prompt%s has token %u, and the model has %zu tokens, from 0 on", name, t->at[i],
                            served->vocabulary);
     if (t->count > served->input)
         return mf_fail(MF_USAGE, "prompt%s has %zu tokens, and at most %zu are allowed", name, t->count, served->input);
     if (ask->kind == MF_ASK_TEXT && mf_max(ask->most, 1) > room)
-        return mf_fail(MF_USAGE,
-                       "prompt%s has %zu tokens and asks for %zu new ones, and at most %zu are allowed together", name,
-                       t->count, mf_max(ask->most, 1), served->total);
+        return mf_fail(MF_USAGE, "prompt%s has %zu token%s and asks for %zu more, and at most %zu are allowed together",
+                       name, t->count, t->count == 1 ? "" : "s", mf_max(ask->most, 1), served->total);
     return MF_OK;
 }
 

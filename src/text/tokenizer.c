@@ -126,8 +126,11 @@ static int load(const char *path, char **file, struct mf_json **root)
                            "vocab.txt",
                            path);
         }
-    } else
+    } else {
+        if (strcmp(mf_name_base(path), "config.json") == 0)
+            return mf_fail(MF_INPUT, "'%.300s' is no tokenizer; give its folder", path);
         *file = mf_format("%s", path);
+    }
     return mf_tokenizer_file_load(*file, root);
 }
 

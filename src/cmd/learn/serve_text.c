@@ -43,9 +43,13 @@ static int find_work(const struct mf_serve *job, struct own *own)
                                      .stages = o->map && !o->stages ? stages : (size_t)o->stages,
                                      .map = o->map,
                                      .deterministic = o->common.deterministic};
-    if ((size_t)o->total > own->model.context)
+    if ((size_t)o->total > own->model.context && own->model.rope.kind == MF_ROPE_NONE)
         return mf_fail(MF_USAGE, "--max-total-tokens %ld: the model of '%.300s' has %zu positions", o->total,
                        job->folder, own->model.context);
+    if (!o->total && (size_t)o->input >= own->model.context)
+        return mf_fail(MF_USAGE,
+                       "--max-input-tokens %ld leaves no token for an answer; the model of '%.300s' has %zu positions",
+                       o->input, job->folder, own->model.context);
     return mf_gen_tokens(o->total ? (size_t)o->total : own->model.context, 0, &own->work.prompt, &own->work.made);
 }
 

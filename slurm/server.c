@@ -21,8 +21,8 @@ static int ends_so(const char *word, size_t n, const char *ending)
 /* A word of it, between underscores, ends as names of secrets do: HF_TOKEN, but not MAX_TOTAL_TOKENS. */
 int mf_server_is_secret(const char *variable)
 {
-    static const char *const endings[] = {"token",      "secret", "secrets", "password",   "passwd",
-                                          "passphrase", "key",    "auth",    "credential", "credentials"};
+    static const char *const endings[] = {"token", "secret",     "secrets", "password", "passwd",     "pass",
+                                          "pwd",   "passphrase", "key",     "auth",     "credential", "credentials"};
     const char *const end = variable + name_length(variable);
     size_t n;
 

@@ -150,7 +150,7 @@ def starts():
         with open(f"bin/{name}", "w") as file:
             file.write(STAND_IN)
         os.chmod(f"bin/{name}", 0o755)
-    status, out, err, calls, tokens, port = started("docker", "well", "--env", "HF_TOKEN=canary", "MAX_TOTAL_TOKENS=7")
+    status, out, err, calls, tokens, port = started("docker", "well", "--env", "HF_TOKEN=canary", "DB_PASS=canary", "MAX_TOTAL_TOKENS=7")
     check(status == 0 and calls[0][:3] == ["docker", "run", "--detach"] and f"http://127.0.0.1:{port}\n" in out, f"it starts: {status} {out} {err}")
     check(out.count("curl") == 2 and "/generate" in out and "/v1/completions" in out and f"--stop mesoforge-mesoforge-{port}" in out, out)
     check("canary" not in out + err + str(calls) and tokens[0].get("HF_TOKEN") == "canary" and "--env=HF_TOKEN" in calls[0], "a secret goes by the environment")

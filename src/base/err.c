@@ -8,8 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/last_words.h"
+
 static _Thread_local char text[MF_ERR_TEXT];
 static void (*die_hook)(int code);
+static void (*last_words)(void *context);
+static void *last_context;
 static int own_rank;
 
 int(mf_fail)(int code, const char *format, ...)
@@ -36,6 +40,12 @@ void mf_err_take(char *why, size_t size)
 
 void mf_die_hook(void (*hook)(int code)) { die_hook = hook; }
 
+void mf_last_words(void (*say)(void *context), void *context)
+{
+    last_context = context;
+    last_words = say;
+}
+
 void mf_err_rank(int rank) { own_rank = rank; }
 
 /* Only the first thread that comes here ends the program. Another thread waits for that. The same thread again (from an
@@ -55,6 +65,7 @@ static void only_once(int code)
 
 static _Noreturn void end(int code)
 {
+    if (last_words) last_words(last_context);
     if (die_hook) die_hook(code);
     exit(code);
 }

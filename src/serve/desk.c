@@ -17,7 +17,8 @@ struct mf_desk {
     pthread_mutex_t lock;
     pthread_cond_t bell; /* a ticket came, or the state turned */
     struct mf_ticket *first, **last;
-    size_t queue, room; /* tickets that wait; that the engine could take now */
+    struct mf_ticket *open; /* all that are not freed */
+    size_t queue, room;     /* tickets that wait; that the engine could take now */
     unsigned long long number;
     enum mf_desk_state state;
     struct mf_meter *meter;
@@ -72,6 +73,21 @@ enum mf_desk_state mf_desk_state(const struct mf_desk *d)
 
 struct mf_meter *mf_desk_meter(struct mf_desk *d) { return d->meter; }
 
+/* Under the lock. */
+static void enlist(struct mf_desk *d, struct mf_ticket *t)
+{
+    t->after = d->open;
+    if (d->open) d->open->before = t;
+    d->open = t;
+}
+
+/* Under the lock. */
+static void strike_off(struct mf_desk *d, struct mf_ticket *t)
+{
+    *(t->before ? &t->before->after : &d->open) = t->after;
+    if (t->after) t->after->before = t->before;
+}
+
 static void free_ticket(struct mf_ticket *t)
 {
     mf_ask_free(&t->ask);
@@ -109,6 +125,7 @@ struct mf_ticket *mf_desk_put(struct mf_desk *d, const struct mf_route *route, s
         *t = (struct mf_ticket){.route = route, .ask = *ask, .desk = d, .came = mf_now(), .socket = socket};
         t->name.number = ++d->number;
         t->name.created = (long long)time(NULL);
+        enlist(d, t);
         *d->last = t;
         d->last = &t->next;
         ++d->queue;
@@ -178,6 +195,7 @@ int mf_desk_leave(struct mf_ticket *t)
     t->socket = -1;
     t->sleeper = NULL;
     is_last = t->left;
+    if (is_last) strike_off(d, t);
     unlock(d);
     if (is_last) free_ticket(t);
     return broken;
@@ -288,6 +306,7 @@ void mf_desk_end(struct mf_ticket *t, int broken)
     t->broken = broken;
     is_last = t->socket < 0;
     if (!is_last) wake(t);
+    if (is_last) strike_off(d, t);
     unlock(d);
     if (is_last) free_ticket(t);
 }
@@ -318,4 +337,28 @@ void mf_desk_sweep(struct mf_desk *d)
         gone = t->next;
         mf_desk_end(t, 499);
     }
+}
+
+/* Under the lock. */
+static void lose(struct mf_ticket *t, const char *sentence)
+{
+    const int streams = t->ask.streams && t->status == 200;
+
+    if (t->ended || t->socket < 0) return;
+    if (!streams) t->out.count = 0;
+    t->route->error(503, sentence, streams, &t->out);
+    if (!t->status) t->status = 503;
+    t->ended = 1;
+    t->broken = streams ? 503 : 0;
+    wake(t);
+}
+
+void mf_desk_lose(struct mf_desk *d, const char *sentence)
+{
+    const struct timespec until = after(0.1);
+
+    if (pthread_mutex_clocklock(&d->lock, CLOCK_MONOTONIC, &until) != 0) return;
+    d->state = MF_DESK_DRAINS;
+    for (struct mf_ticket *t = d->open; t; t = t->after) lose(t, sentence);
+    unlock(d);
 }

@@ -24,14 +24,15 @@ struct mf_ticket {
     void *work; /* of the engine */
 
     /* under the lock */
-    struct mf_ticket *next; /* in the queue */
-    int socket;             /* -1: the client has gone */
-    void *sleeper;          /* a connection that waits for a word; NULL: none does */
-    struct mf_bytes out;    /* not fetched yet */
-    int status;             /* of HTTP; 0: nothing is said yet */
-    int ended;              /* no more will be said */
-    int broken;             /* .. and what was said is not all: the HTTP status of the failure; else 0 */
-    int left;               /* by the engine */
+    struct mf_ticket *next;           /* in the queue */
+    struct mf_ticket *before, *after; /* among all that are not freed */
+    int socket;                       /* -1: the client has gone */
+    void *sleeper;                    /* a connection that waits for a word; NULL: none does */
+    struct mf_bytes out;              /* not fetched yet */
+    int status;                       /* of HTTP; 0: nothing is said yet */
+    int ended;                        /* no more will be said */
+    int broken;                       /* .. and what was said is not all: the HTTP status of the failure; else 0 */
+    int left;                         /* by the engine */
 };
 
 struct mf_desk_wish {
@@ -52,6 +53,10 @@ enum mf_desk_state { MF_DESK_LOADS, MF_DESK_SERVES, MF_DESK_DRAINS };
 void mf_desk_turn(struct mf_desk *desk, enum mf_desk_state state);
 enum mf_desk_state mf_desk_state(const struct mf_desk *desk);
 struct mf_meter *mf_desk_meter(struct mf_desk *desk);
+
+/** The engine will say no more: this process ends. Every open ticket gets an error. Any thread may call. Nothing
+ * happens if another thread, or this one, keeps the lock for 0.1 s. */
+void mf_desk_lose(struct mf_desk *desk, const char *sentence);
 
 /* -- of HTTP -- */
 

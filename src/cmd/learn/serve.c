@@ -8,6 +8,7 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
+#include "src/base/last_words.h"
 #include "src/base/log.h"
 #include "src/base/stop.h"
 #include "src/base/text.h"
@@ -96,6 +97,15 @@ static int is_loopback(const char *host)
     return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || strcmp(host, "localhost") == 0;
 }
 
+/* This process ends because of a breakage, or because another rank is lost. */
+static void say_last(void *context)
+{
+    struct mf_serve *job = context;
+
+    mf_desk_lose(job->desk, "the server has failed");
+    (void)nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL); /* until HTTP has sent it */
+}
+
 /* The port is taken before weights are read. */
 static int open_http(struct mf_serve *job)
 {
@@ -115,6 +125,7 @@ static int open_http(struct mf_serve *job)
     if (!is_loopback(o->host))
         mf_warn("others may reach the server at %.200s%s", o->host,
                 job->key ? "" : ", and it asks for no key (--api-key-file)");
+    mf_last_words(say_last, job);
     return MF_OK;
 }
 
@@ -209,6 +220,7 @@ static int work(struct mf_serve *job)
 
 static void give(struct mf_serve *job)
 {
+    mf_last_words(NULL, NULL);
     mf_http_close(job->http, 2);
     mf_desk_close(job->desk);
     if (job->kind) job->kind->close(job);

@@ -155,13 +155,14 @@ static void predict(struct mf_session *s, const struct mf_json *plan)
     if (host) s->predicted_device = predicted(state, s->comm->rank, s->device);
 }
 
-/* ", about 25 s". */
+/* ", about 25 s". A server has no end. */
 static void say_seconds(const struct mf_json *plan, FILE *to)
 {
     const struct mf_json *run = mf_json_get(plan, "seconds_of_run");
+    const double seconds = run ? mf_json_to_real(mf_json_get(run, "total")) : 0;
     char text[MF_DURATION_TEXT];
 
-    if (run) fprintf(to, ", about %s", mf_duration_text(mf_json_to_real(mf_json_get(run, "total")), text));
+    if (seconds > 0) fprintf(to, ", about %s", mf_duration_text(seconds, text));
 }
 
 /* The plan in a line, its notes, and what trials said. */

@@ -125,8 +125,8 @@ static int find_most(const struct generation *o, size_t context, size_t number, 
     if (length && a->most > length - tokens) a->most = length - tokens;
     if (a->most <= room) return MF_OK;
     if (o->most || length)
-        return mf_fail(MF_USAGE, "prompt %zu of %zu tokens has room for %zu new ones in the context of %zu, not %zu",
-                       number, tokens, room, context, a->most);
+        return mf_fail(MF_USAGE, "prompt %zu has %zu token%s, and room for %zu more in the context of %zu, not for %zu",
+                       number, tokens, MF_S(tokens), room, context, a->most);
     a->most = room;
     return MF_OK;
 }

@@ -12,7 +12,7 @@ function rank(path) {
     if (path ~ /^slurm\//) return 4
     if (path ~ /^io\//) return 5
     if (path ~ /^src\/(desc|optim|plan|synth|text)\//) return 6
-    if (path ~ /^src\/net\//) return 7
+    if (path ~ /^src\/(vqa|net)\//) return 7
     if (path ~ /^src\/model\//) return 8
     if (path ~ /^src\/(place|run|show)\//) return 9
     if (path ~ /^src\/(recon|train|gen|bench)\//) return 10

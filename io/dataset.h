@@ -41,6 +41,7 @@ struct mf_dataset {
     uint8_t *status;     /* [samples] 1: complete */
     uint8_t *split;      /* [samples] enum mf_split, MF_SPLIT_NONE */
     int compressed;      /* x is deflated */
+    int asks;            /* the file has questions about its samples (io/questions.h) */
     int overlaps;        /* samples have pixels in common, so only who cut them may divide them */
     int ours;            /* mesoforge wrote the file */
     int split_given;     /* the file has it; else 80/10/10 by mf_split_make() */
@@ -177,9 +178,10 @@ struct mf_dataset_wish {
     int compress;                 /* 0, or the level of deflate, 1 to 9 */
     double part[2];               /* shares of train and validation, for mf_split_make() */
     uint64_t split_seed;
-    int filled;           /* refuse an empty split, unless its share is 0 */
-    const uint8_t *split; /* [samples] instead; NULL: none */
-    int overlaps;         /* samples have pixels in common */
+    int filled;                                /* refuse an empty split, unless its share is 0 */
+    const uint8_t *split;                      /* [samples] instead; NULL: none */
+    int overlaps;                              /* samples have pixels in common */
+    const struct mf_questions_wish *questions; /* about samples; NULL: none */
 };
 
 /** One sample that is being made. */

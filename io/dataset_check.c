@@ -62,7 +62,10 @@ static int refuse_arrays(const struct mf_dataset *set, const uint64_t bad[2])
         if (overlap(set->where->part[p], bad))
             n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", mf_set_parts[p].path);
     return mf_fail(MF_INPUT, "'%s' is damaged: bytes %llu to %llu, which hold %s, differ from their checksum",
-                   set->path, (unsigned long long)bad[0], (unsigned long long)bad[1], n ? names : "its headers");
+                   set->path, (unsigned long long)bad[0], (unsigned long long)bad[1],
+                   n           ? names
+                   : set->asks ? "its headers or questions"
+                               : "its headers");
 }
 
 int mf_dataset_check(const struct mf_dataset *set, int *changed)

@@ -15,6 +15,7 @@
 #include "io/guard.h"
 #include "io/labels.h"
 #include "io/phases.h"
+#include "io/questions_priv.h"
 #include "io/volume.h"
 #include "src/base/err.h"
 
@@ -313,6 +314,7 @@ static int read_head(struct mf_h5 *file, const char *path, struct mf_set_head *h
     MF_TRY(check_schema(file, path));
     h->ours = mf_h5_is_ours(file);
     h->grows = mf_h5_has(file, MF_SET_SETTINGS);
+    h->asks = mf_h5_has(file, "/questions") && mf_h5_has(file, MF_QUESTION_SAMPLE);
     MF_TRY(read_x(file, path, h, chunks));
     MF_TRY(read_parts(file, path, h));
     return read_tail(path, h);

@@ -10,6 +10,7 @@
 #include "io/dataset_writer_priv.h"
 #include "io/lock.h"
 #include "io/phases.h"
+#include "io/questions_priv.h"
 #include "io/rows.h"
 #include "io/volume.h"
 #include "slurm/launcher.h"
@@ -27,20 +28,31 @@ struct making {
     struct mf_set_layout lay;
     struct mf_span own;
     struct mf_atomic file;
-    struct mf_h5 *h5;      /* rank 0, while it is open */
-    char *x;               /* one sample; compressed: the samples of a chunk */
-    void *array[MF_PARTS]; /* of this rank's samples */
-    uint8_t *split;        /* [samples] */
+    struct mf_h5 *h5;               /* rank 0, while it is open */
+    char *x;                        /* one sample; compressed: the samples of a chunk */
+    void *array[MF_PARTS];          /* of this rank's samples */
+    uint8_t *split;                 /* [samples] */
+    struct mf_questions *questions; /* about own samples; NULL: none */
+    uint64_t ask_at[MF_ASK_PARTS];
 };
+
+static size_t bytes_of(const struct making *m)
+{
+    const struct mf_dataset_wish *w = m->wish;
+
+    return OVERHEAD + w->samples * mf_set_row(&m->lay) +
+           (w->questions ? mf_questions_bytes(w->questions->form, w->samples) : 0);
+}
 
 /* ---- the file without its values: rank 0 ---- */
 
 static int make_file(struct making *m, const char *created, const struct mf_provenance *provenance)
 {
     MF_TRY(mf_h5_create(m->file.temporary, m->file.path, &m->h5));
-    MF_TRY(mf_atomic_reserve(&m->file, m->wish->compress ? 0 : OVERHEAD + m->wish->samples * mf_set_row(&m->lay)));
+    MF_TRY(mf_atomic_reserve(&m->file, m->wish->compress ? 0 : bytes_of(m)));
     MF_TRY(mf_h5_provenance(m->h5, MF_SCHEMA_DATASET, created, provenance));
-    return mf_set_make(m->h5, m->wish, &m->lay);
+    MF_TRY(mf_set_make(m->h5, m->wish, &m->lay));
+    return m->wish->questions ? mf_questions_lay(m->h5, m->wish->questions, m->wish->samples, m->ask_at) : MF_OK;
 }
 
 /* Rank 0; others have nothing to close. */
@@ -170,6 +182,41 @@ static int divide(struct making *m)
     return rc == MF_OK ? mf_set_check_filled(w, m->split) : rc;
 }
 
+/* ---- questions: rows of own samples ---- */
+
+static int put_questions(struct mf_rows *rows, const void *context)
+{
+    const struct making *m = context;
+    const struct mf_questions_form *all = m->wish->questions->form, *own = &m->questions->form;
+    const size_t each = all->rows / m->wish->samples;
+    void **array[MF_ASK_PARTS];
+
+    mf_questions_arrays(m->questions, array);
+    for (int p = 0; p < MF_ASK_PARTS; ++p) {
+        const size_t row = mf_questions_row(all, p), first = p < MF_ASK_OBJECT ? m->own.first * each : m->own.first;
+
+        if (row && m->own.count)
+            MF_TRY(mf_rows_put(rows, *array[p], mf_questions_rows(own, m->own.count, p) * row,
+                               m->ask_at[p] + first * row));
+    }
+    return MF_OK;
+}
+
+/* Collective. */
+static int ask(struct making *m)
+{
+    const struct mf_questions_wish *w = m->wish->questions;
+    struct mf_questions_form form = *w->form;
+    int rc;
+
+    form.rows = form.rows / m->wish->samples * m->own.count;
+    m->questions = mf_questions_new(&form, m->own.count);
+    MF_TRY(w->make(w->context, m->split, m->own, m->questions));
+    rc = mf_questions_check(m->file.path, m->questions, m->own.count, m->own.first);
+    MF_TRY(mf_agree(m->comm, rc));
+    return mf_agree(m->comm, mf_rows_write(m->comm, &m->file, 0, NULL, put_questions, m));
+}
+
 /* ---- all of it ---- */
 
 static void take_memory(struct making *m)
@@ -184,6 +231,7 @@ static void take_memory(struct making *m)
 
 static void give_memory(struct making *m)
 {
+    mf_questions_close(m->questions);
     free(m->x);
     free(m->split);
     for (int p = 0; p < MF_PARTS; ++p) free(m->array[p]);
@@ -200,6 +248,7 @@ static int fill(struct making *m, const char *created, const struct mf_provenanc
     if (rc != MF_OK) return rc;
     mf_comm_bcast(comm, 0, &m->lay.x_at, sizeof m->lay.x_at);
     mf_comm_bcast(comm, 0, m->lay.at, sizeof m->lay.at);
+    mf_comm_bcast(comm, 0, m->ask_at, sizeof m->ask_at);
     if (m->wish->compress) {
         MF_TRY(put_all_packed(m));
         MF_TRY(mf_agree(comm, close_file(m)));
@@ -208,6 +257,7 @@ static int fill(struct making *m, const char *created, const struct mf_provenanc
     MF_TRY(divide(m));
     memcpy(m->array[MF_PART_SPLIT], m->split + m->own.first, m->own.count);
     MF_TRY(mf_agree(comm, mf_rows_write(comm, &m->file, 0, NULL, put_beside, m)));
+    if (m->wish->questions) MF_TRY(ask(m));
     return mf_seal_write(comm, m->file.temporary, m->file.path, 0, NULL);
 }
 
@@ -238,8 +288,7 @@ static int write_alone(struct making *m, const char *path, const struct mf_prove
     mf_created(m->comm, created);
     MF_TRY(mf_lock_take(m->comm, path, &job, &lock));
     rc = mf_agree(m->comm, m->comm->rank == 0 ? spare_writer(path) : MF_OK);
-    if (rc == MF_OK)
-        rc = mf_atomic_open_partial(m->comm, path, OVERHEAD + m->wish->samples * mf_set_row(&m->lay), &m->file);
+    if (rc == MF_OK) rc = mf_atomic_open_partial(m->comm, path, bytes_of(m), &m->file);
     if (rc == MF_OK) {
         rc = fill(m, created, provenance);
         (void)close_file(m);

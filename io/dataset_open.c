@@ -64,6 +64,7 @@ static void make_arrays(struct mf_dataset *set, const struct mf_set_head *h)
     set->is_float = h->is_float;
     set->phases = h->phases;
     set->overlaps = h->overlaps;
+    set->asks = h->asks;
     set->bytes = set->dims[0] * set->dims[1] * set->dims[2] * set->dims[3] * (h->is_float ? sizeof(float) : 1);
     set->inputs = h->phases == 0 ? h->dims[3] : h->phases == 2 ? 1 : (size_t)h->phases;
     set->classes = h->classes;

@@ -61,6 +61,7 @@ struct mf_set_head {
     uint64_t at[MF_PARTS];      /* where they begin in the file; 0: not known */
     int32_t ndim, is_float, phases, deflate, shuffle, ours;
     int32_t overlaps;
+    int32_t asks;              /* it has questions */
     int32_t grows;             /* a writer by windows made it */
     int32_t named, changed;    /* x says what its axes are; a set of ours has no seal */
     double mark;               /* a label that often says: not known (io/labels.h); -1: none */

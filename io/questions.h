@@ -1,0 +1,76 @@
+/* Questions about the samples of a dataset, and their answers: several questions to a sample. They stand in the file of
+ * the dataset (docs/FILES.md). Opening them brings all of them into the memory of every rank, but no sample.
+ *
+ * Rule: rows are in the order of their samples. So a window of samples has a window of rows. */
+#ifndef MF_IO_QUESTIONS_H
+#define MF_IO_QUESTIONS_H
+
+#include "io/dataset.h"
+
+enum {
+    MF_QUESTION_TYPES = 64,
+    MF_QUESTION_HEADS = 8,
+    MF_QUESTION_ANSWERS = 1024, /* of all heads */
+    MF_QUESTION_FINDINGS = 64,
+    MF_QUESTION_OBJECTS = 64,
+    MF_QUESTION_TEXT = 1 << 14, /* bytes of a row's text */
+    MF_QUESTION_VOCABULARY = 1 << 26,
+    MF_OBJECT_VALUES = 6,  /* of an object: box {y0, x0, y1, x1} in shares of the extents, share of the pixels, phase */
+    MF_FINDING_NONE = 255, /* of a finding that does not count */
+    MF_ANSWER_NONE = -1    /* of a head that does not answer this question */
+};
+
+/** Names and extents. It has no pointers, so it is sent as it is. */
+struct mf_questions_form {
+    uint64_t rows;                      /* questions */
+    uint64_t text;                      /* bytes of a row's text, zeros behind it */
+    uint64_t types;                     /* of questions */
+    uint64_t heads;                     /* each has a number of answers */
+    uint64_t findings, objects;         /* of a sample; 0: there are none */
+    uint64_t vocabulary;                /* bytes; 0: there is none */
+    int32_t head_of[MF_QUESTION_TYPES]; /* the head of a type */
+    int32_t answers[MF_QUESTION_HEADS]; /* of a head */
+    double threshold[MF_QUESTION_FINDINGS];
+    mf_name type[MF_QUESTION_TYPES], head[MF_QUESTION_HEADS], finding[MF_QUESTION_FINDINGS];
+    mf_name answer[MF_QUESTION_ANSWERS]; /* those of the first head, then the next */
+};
+
+/** Questions of a set, or of a part of its samples. */
+struct mf_questions {
+    struct mf_questions_form form;
+    uint32_t *sample;  /* [rows] which sample; does not fall */
+    uint8_t *type;     /* [rows] */
+    uint8_t *held_out; /* [rows] 1: its phrasing stands in the test split alone */
+    int32_t *label;    /* [rows][heads] the answer, or MF_ANSWER_NONE */
+    char *text;        /* [rows][form.text] UTF-8 */
+    float *object;     /* [samples][objects][MF_OBJECT_VALUES], the largest first; zeros: there is none */
+    uint8_t *finding;  /* [samples][findings] 0, 1, MF_FINDING_NONE */
+    char *vocabulary;  /* tokens for WordPiece, a line each; NULL: none */
+    char hash[MF_HASH_TEXT];
+};
+
+/** Number of answers of the heads before @p head: where its names begin. Local. */
+size_t mf_questions_answer_at(const struct mf_questions_form *form, size_t head);
+
+/** The first row of sample @p sample or of one behind it. Local. */
+size_t mf_questions_first(const struct mf_questions *questions, size_t sample);
+
+/**
+ * Reads all questions of an open set. Collective. Refuses (agreed) with MF_INPUT a set without questions (set->asks is
+ * 0), and arrays of another type or extent. It refuses rows in another order than their samples, and texts that are
+ * empty or not UTF-8. A row must have one answer, of the head of its type. Boxes must lie in the image. MF_MEMORY.
+ */
+int mf_questions_open(const struct mf_comm *comm, const struct mf_dataset *set, struct mf_questions **questions);
+void mf_questions_close(struct mf_questions *questions); /* NULL is accepted */
+
+/** Questions of a set that is being made: as many of each sample. */
+struct mf_questions_wish {
+    const struct mf_questions_form *form;
+    const char *vocabulary; /* form->vocabulary bytes */
+    /** Fills all arrays of @p part, which has the rows and samples of @p own alone. In part->sample the first sample of
+     * the set is 0. All samples are made, and their splits [samples of the set] are known. Collective. */
+    int (*make)(void *context, const uint8_t *split, struct mf_span own, struct mf_questions *part);
+    void *context;
+};
+
+#endif

@@ -116,19 +116,44 @@ static double draw(const struct mf_synth_mix *mix, uint32_t what, uint64_t i)
     return mf_random_uniform(mix->seed, MF_STREAM_SET + what, i);
 }
 
+/* One of two samples of a kind that follow each other. */
+static int is_changed(const struct mf_synth_mix *mix, uint64_t block, size_t kind)
+{
+    uint32_t random[4];
+
+    mf_random4(mix->seed, MF_STREAM_VQA + 2, block / 2 * mix->kinds + kind, random);
+    return (int)((random[0] ^ block) & 1);
+}
+
+/* Makes one of two Gaussian fields of an image longer along one axis than along the other, 2 to 3 times. Lines along
+ * the axes meet as many interfaces as before on average: 1 / l = (1 / ly + 1 / lx) / 2. */
+static void stretch(const struct mf_synth_mix *mix, uint64_t i, struct mf_synth *w)
+{
+    const double u = mf_random_uniform(mix->seed, MF_STREAM_VQA + 3, i), l = w->length[2];
+    const int along = u < 0.25 ? 1 : 2;
+    const double ratio = 2 + 4 * (along == 1 ? u : u - 0.75);
+
+    if (u >= 0.25 && u < 0.75) return;
+    w->length[along] = fmin(l * (1 + ratio) / 2, (double)w->dims[along] / 2);
+    w->length[3 - along] = l * (1 + ratio) / (2 * ratio);
+}
+
 void mf_synth_draw(const struct mf_synth_mix *mix, uint64_t i, struct mf_synth_drawn *drawn)
 {
     const double f = mix->fraction[0] + (mix->fraction[1] - mix->fraction[0]) * draw(mix, FRACTION, i);
     double normal[3] = {0};
     uint32_t seed[4];
 
+    drawn->changed = 0;
     drawn->kind = (size_t)mf_order(mix->seed, i / mix->kinds, mix->kinds, i % mix->kinds);
     drawn->length = mix->length[0] * pow(mix->length[1] / mix->length[0], draw(mix, LENGTH, i));
     for (uint32_t a = 0; a < 3; ++a) {
         drawn->shift[a] = (size_t)(draw(mix, SHIFT + a, i) * (double)mix->dims[a]);
         if (mix->dims[a] > 1) normal[a] = mf_random_normal(mix->seed, MF_STREAM_SET + NORMAL + a, i);
     }
+    if (mix->varied) drawn->changed = is_changed(mix, i / mix->kinds, drawn->kind);
     drawn->what = make(mix, mix->kind[drawn->kind], f, drawn->length, normal);
+    if (mix->varied && drawn->what.kind == MF_SYNTH_GAUSSIAN) stretch(mix, i, &drawn->what);
     mf_random4(mix->seed, MF_STREAM_SET + SEED, i, seed);
     drawn->what.seed = (uint64_t)seed[0] << 32 | seed[1];
 }

@@ -16,6 +16,7 @@ struct mf_synth_mix {
     uint64_t seed;
     double fraction[2]; /* of phase 1, uniform between these */
     double length[2];   /* uniform in its logarithm [voxels] */
+    int varied;         /* a class tells less: half of each kind change phases, half of the Gaussian are stretched */
 };
 
 /** One sample. */
@@ -23,6 +24,7 @@ struct mf_synth_drawn {
     size_t kind; /* index in mix->kind */
     struct mf_synth what;
     double length;
+    int changed;     /* its phases are to be changed after it is made */
     size_t shift[3]; /* by which the made field is moved around the periodic box */
 };
 

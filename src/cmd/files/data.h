@@ -2,7 +2,7 @@
 #ifndef MF_CMD_FILES_DATA_H
 #define MF_CMD_FILES_DATA_H
 
-#include "io/dataset.h"
+#include "io/questions.h"
 #include "src/cmd/cmd.h"
 
 /** How a set is divided: the members train and validation of an options struct. */
@@ -16,8 +16,8 @@ int mf_data_part(double train, double validation);
 /** The one file that the verb needs, before anything runs: MF_USAGE. Local. */
 int mf_data_one(const struct mf_session *session, const char *verb);
 
-/** Facts of a set as text, or as members of @p json (NULL: text). Local. */
-void mf_data_tell(const struct mf_dataset *set, struct mf_json *json);
+/** Facts of a set, and of its questions (NULL: none), as text or as members of @p json (NULL: text). Local. */
+void mf_data_tell(const struct mf_dataset *set, const struct mf_questions *questions, struct mf_json *json);
 
 /** Prints that the file @p path has, or would have, so many samples. Local; MF_OUTPUT. */
 int mf_data_counted(const struct mf_session *session, const char *path, size_t samples);

@@ -8,6 +8,7 @@
 #include "src/base/json.h"
 #include "src/base/text.h"
 #include "src/cmd/files/data.h"
+#include "src/cmd/files/questions_tell.h"
 
 int mf_data_one(const struct mf_session *session, const char *verb)
 {
@@ -56,7 +57,8 @@ const struct mf_cmd mf_cmd_data_info = {
     .summary = "describe a dataset",
     .synopsis = "SET.h5 [--json]",
     .text = "Says how many samples of which extents a dataset has, its classes, properties and splits, the mean and "
-            "deviation of images, and a hash of its contents: the same samples have the same hash.\n"
+            "deviation of images, and a hash of its contents: the same samples have the same hash. If it has "
+            "questions, says how many each type has in train, validation and test, its head, and its answers.\n"
             "\n"
             "  mesoforge data info micro.h5\n",
     .tables = info_tables,
@@ -159,6 +161,11 @@ static int run_split(struct mf_session *session, void *options)
                      "the samples of '%s' overlap, and other splits would share pixels; try: data import --tile with "
                      "--train and --validation",
                      in);
+    else if (set->asks)
+        rc = mf_fail(MF_INPUT,
+                     "'%s' has questions, which belong to its splits; make it again with another --seed: mesoforge "
+                     "synth --questions",
+                     in);
     else if (!o->common.dry_run)
         rc = write_again(session, o, set, out);
     else
@@ -226,27 +233,42 @@ static int check_seal(const struct mf_session *session, const struct mf_dataset 
     return state == MF_SEAL_BROKEN || (state == MF_SEAL_NONE && set->ours) ? mf_fail(MF_INPUT, "%s", text) : MF_OK;
 }
 
+/* Rank 0. @p questions NULL: there are none. */
+static int tell_sound(const struct mf_session *session, const struct mf_dataset *set,
+                      const struct mf_questions *questions, const char *said)
+{
+    struct mf_json *json;
+    int rc;
+
+    if (!session->common->json) {
+        printf("%s: %s (dataset of %zu sample%s)\n", set->path, said, set->samples, MF_S(set->samples));
+        if (questions) mf_questions_tell(set, questions, NULL);
+        return MF_OK;
+    }
+    json = mf_json_object();
+    mf_json_text(json, "file", set->path);
+    mf_json_bool(json, "sound", 1);
+    MF_JSON(json, "samples", set->samples, "hash", set->hash);
+    if (questions) mf_questions_tell(set, questions, json);
+    rc = mf_json_write(json, stdout);
+    mf_json_free(json);
+    return rc;
+}
+
 static int run_verify(struct mf_session *session, void *options)
 {
-    const char *path = file_of(session), *said = "";
+    struct mf_questions *questions = NULL;
     struct mf_dataset *set = NULL;
+    const char *said = "";
     int rc;
 
     (void)options;
-    MF_TRY(mf_dataset_open(session->comm, path, &set));
-    rc = mf_agree(session->comm, read_all(session, set));
+    MF_TRY(mf_dataset_open(session->comm, file_of(session), &set));
+    rc = set->asks ? mf_questions_open(session->comm, set, &questions) : MF_OK;
+    if (rc == MF_OK) rc = mf_agree(session->comm, read_all(session, set));
     if (rc == MF_OK) rc = check_seal(session, set, &said);
-    if (rc == MF_OK && session->comm->rank == 0 && !session->common->json)
-        printf("%s: %s (dataset of %zu sample%s)\n", path, said, set->samples, MF_S(set->samples));
-    if (rc == MF_OK && session->comm->rank == 0 && session->common->json) {
-        struct mf_json *json = mf_json_object();
-
-        mf_json_text(json, "file", path);
-        mf_json_bool(json, "sound", 1);
-        MF_JSON(json, "samples", set->samples, "hash", set->hash);
-        rc = mf_json_write(json, stdout);
-        mf_json_free(json);
-    }
+    if (rc == MF_OK && session->comm->rank == 0) rc = tell_sound(session, set, questions, said);
+    mf_questions_close(questions);
     mf_dataset_close(set);
     return mf_agree(session->comm, rc);
 }
@@ -257,7 +279,9 @@ const struct mf_cmd mf_cmd_data_verify = {
     .synopsis = "SET.h5 [--json]",
     .text = "Checks that labels are classes, that properties are finite, and that all arrays have one row for each "
             "sample. Reads every sample, compares it with its checksum, and its values with the phases. Compares the "
-            "file with its seal. The first wrong sample is named, with exit status 3. Ranks share the reading.\n"
+            "file with its seal. The first wrong sample is named, with exit status 3. Ranks share the reading. Checks "
+            "questions, too: each has a text and one answer, of the head of its type. Says how many questions have "
+            "which answer.\n"
             "\n"
             "  mesoforge data verify micro.h5\n",
     .tables = info_tables,

@@ -9,6 +9,7 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/cmd/files/questions_tell.h"
 
 /* How many samples have each class: [splits + 1][classes], the last row of all samples. The caller frees. */
 static size_t *count_classes(const struct mf_dataset *set)
@@ -96,7 +97,7 @@ static void print(const struct mf_dataset *set, const size_t *count)
     printf("  hash:         %.16s\n", set->hash);
 }
 
-void mf_data_tell(const struct mf_dataset *set, struct mf_json *json)
+void mf_data_tell(const struct mf_dataset *set, const struct mf_questions *questions, struct mf_json *json)
 {
     size_t *count = count_classes(set);
 
@@ -105,6 +106,7 @@ void mf_data_tell(const struct mf_dataset *set, struct mf_json *json)
     else
         print(set, count);
     free(count);
+    if (questions) mf_questions_tell(set, questions, json);
 }
 
 int mf_data_counted(const struct mf_session *session, const char *path, size_t samples)
@@ -143,15 +145,21 @@ static void doubt(const struct mf_dataset *set)
 int mf_data_report(const struct mf_session *session, const char *path, const struct mf_json *more)
 {
     struct mf_dataset *set = NULL;
+    struct mf_questions *questions = NULL;
     struct mf_json *json = NULL;
-    int rc = MF_OK;
+    int rc;
 
     MF_TRY(mf_dataset_open(session->comm, path, &set));
+    rc = set->asks ? mf_questions_open(session->comm, set, &questions) : MF_OK;
+    if (rc != MF_OK) {
+        mf_dataset_close(set);
+        return rc;
+    }
     if (session->comm->rank == 0 && session->common->json) {
         json = mf_json_object();
         mf_json_text(json, "file", path);
     }
-    if (session->comm->rank == 0) mf_data_tell(set, json);
+    if (session->comm->rank == 0) mf_data_tell(set, questions, json);
     if (!more) doubt(set);
     if (json) {
         MF_JSON(json, "seconds", mf_now() - session->start, "ranks", session->comm->size);
@@ -159,6 +167,7 @@ int mf_data_report(const struct mf_session *session, const char *path, const str
         rc = mf_json_write(json, stdout);
         mf_json_free(json);
     }
+    mf_questions_close(questions);
     mf_dataset_close(set);
     return mf_agree(session->comm, rc);
 }

@@ -317,13 +317,18 @@ static int tell_target(const char *file, const struct mf_look *look, struct mf_j
 
 static int tell_dataset(const char *file, const struct mf_look *look, struct mf_json *json)
 {
+    struct mf_questions *questions = NULL;
     struct mf_dataset *set = NULL;
     struct mf_comm self;
+    int rc;
 
     mf_comm_self(&self);
     MF_TRY(mf_dataset_open(&self, file, &set));
-    mf_data_tell(set, json);
+    rc = set->asks ? mf_questions_open(&self, set, &questions) : MF_OK;
+    if (rc == MF_OK) mf_data_tell(set, questions, json);
+    mf_questions_close(questions);
     mf_dataset_close(set);
+    MF_TRY(rc);
     return *look->creator ? tell_look(file, look, json) : tell_seal(file, look, json);
 }
 

@@ -43,10 +43,11 @@ const struct mf_opt mf_synth_opts[] = {
     MF_OPT(synth_opts, "wavelength", wavelength, MF_REAL, "0", "lamellae: of the waviness; 0: three periods [voxels]"),
     MF_OPT(synth_opts, "cell", cell, MF_REALS, NULL, "checkerboard: edge of a cell: one, or one per axis [voxels] (8)"),
     MF_OPT(synth_opts, "num-samples", samples, MF_LONG, "0", "make a dataset of so many samples for training"),
+    MF_OPT(synth_opts, "questions", questions, MF_LONG, "0", "ask so many questions about each of its images"),
     MF_OPT(synth_opts, "kinds", kinds, MF_TEXTS, NULL,
            "classes of its samples: words of --kind, and grains (all eight)"),
     MF_OPT(synth_opts, "fraction-range", fractions, MF_REALS, NULL,
-           "volume fraction of its samples: least and most [-] (0.12 0.32)"),
+           "volume fraction of its samples: least and most [-] (0.12 0.32; with --questions 0.15 0.49)"),
     MF_OPT(synth_opts, "length-range", lengths, MF_REALS, NULL,
            "length of its structures: least and most [voxels] (a twentieth and a tenth of the extent)"),
     MF_OPT(synth_opts, "compress", compress, MF_LONG, "0", "deflate its samples: level 1 to 9; 0: not"),
@@ -76,7 +77,7 @@ static const struct {
 
 static const char *const kinds[] = {"gaussian", "spheres",  "hard-spheres", "fibres",
                                     "voronoi",  "lamellae", "checkerboard", "cracks"};
-static const char *const of_sets[] = {"kinds", "fraction-range", "length-range", "compress"};
+static const char *const of_sets[] = {"questions", "kinds", "fraction-range", "length-range", "compress"};
 static const char *const lies[] = {"z", "y", "x", "planar", "random"};
 
 static int index_of(const char *word, const char *const *words, int count)

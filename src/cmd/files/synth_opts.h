@@ -26,7 +26,7 @@ struct synth_opts {
     struct mf_reals normal;
     double waviness, wavelength;
     struct mf_reals cell;
-    long samples, compress;
+    long samples, questions, compress;
     struct mf_texts kinds;
     struct mf_reals fractions, lengths;
 };

@@ -11,6 +11,7 @@
 #include "src/base/log.h"
 #include "src/cmd/files/data.h"
 #include "src/cmd/files/properties.h"
+#include "src/cmd/files/synth_questions.h"
 #include "src/cmd/output.h"
 
 /* ---- options ---- */
@@ -44,10 +45,21 @@ static int read_range(const char *word, const struct mf_reals *list, double rang
     return MF_OK;
 }
 
+static int check_questions(const struct synth_opts *opts, int ndim)
+{
+    if (opts->questions < 1 || opts->questions > MF_SYNTH_QUESTIONS_MAX)
+        return mf_fail(MF_USAGE, "--questions must be 1 to %d, not %ld", MF_SYNTH_QUESTIONS_MAX, opts->questions);
+    if (ndim != 2) return mf_fail(MF_USAGE, "--questions is for images: --size must be two numbers");
+    if (opts->samples * opts->questions < (long)1 << 32) return MF_OK;
+    return mf_fail(MF_USAGE, "--num-samples %ld with --questions %ld makes more than 2^32 questions", opts->samples,
+                   opts->questions);
+}
+
 int mf_synth_set_wish(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth_mix *mix)
 {
     const char *other = mf_synth_of_one(options);
     struct mf_synth size = {0};
+    const int asks = mf_options_given(options, "questions");
 
     if (opts->samples < 1 || opts->samples > 1 << 28)
         return mf_fail(MF_USAGE, "--num-samples must be 1 to %d, not %ld", 1 << 28, opts->samples);
@@ -59,7 +71,10 @@ int mf_synth_set_wish(const struct synth_opts *opts, const struct mf_options *op
                        "--length-range",
                        other);
     MF_TRY(mf_synth_size(opts, options, &size));
-    *mix = (struct mf_synth_mix){.ndim = size.ndim, .seed = (uint64_t)opts->common.seed, .fraction = {0.12, 0.32}};
+    if (asks) MF_TRY(check_questions(opts, size.ndim));
+    *mix = (struct mf_synth_mix){.ndim = size.ndim, .seed = (uint64_t)opts->common.seed, .varied = asks};
+    mix->fraction[0] = asks ? 0.15 : 0.12;
+    mix->fraction[1] = asks ? 0.49 : 0.32;
     memcpy(mix->dims, size.dims, sizeof mix->dims);
     mf_synth_mix_lengths(mix->dims, mix->length);
     MF_TRY(read_kinds(&opts->kinds, mix));
@@ -74,7 +89,8 @@ struct set {
     struct mf_session *session;
     struct mf_synth_mix mix;
     struct mf_properties properties;
-    int threads; /* of one sample: small ones are made faster by one */
+    struct mf_synth_questions questions; /* each 0: none */
+    int threads;                         /* of one sample: small ones are made faster by one */
 };
 
 /* Moves the field around the periodic box. */
@@ -92,26 +108,50 @@ static void shift(const struct mf_synth_mix *mix, const size_t by[3], const uint
         }
 }
 
+/* Dark becomes light, and light dark. */
+static void change(const struct mf_synth_mix *mix, uint8_t *x)
+{
+    for (size_t i = 0; i < mix->dims[0] * mix->dims[1] * mix->dims[2]; ++i) x[i] ^= 1;
+}
+
+enum { TRIES = 100 };
+
+/* Spheres that may not overlap are thrown at random. Where the last of them finds no room, all are thrown again. */
+static int make_field(const struct set *set, struct mf_synth *what, struct mf_micro *micro)
+{
+    const int tries = what->kind == MF_SYNTH_HARD_SPHERES ? TRIES : 1;
+    struct mf_synth_facts facts;
+    int rc = MF_USAGE;
+
+    for (int k = 0; k < tries && rc == MF_USAGE; ++k, what->seed += rc == MF_USAGE) {
+        if (k) mf_err_clear();
+        rc = mf_synth_make(&set->properties.self, set->session->arena, set->threads, what, micro, &facts);
+        if (rc == MF_OK) mf_synth_facts_free(&facts);
+    }
+    return rc;
+}
+
 static int make(void *context, size_t id, struct mf_sample *sample)
 {
     struct set *set = context;
     struct mf_arena *arena = set->session->arena;
     struct mf_synth_drawn drawn;
-    struct mf_synth_facts facts;
     struct mf_micro micro;
     uint8_t *made;
     int rc;
 
     mf_synth_draw(&set->mix, id, &drawn);
-    MF_TRY(mf_synth_make(&set->properties.self, arena, set->threads, &drawn.what, &micro, &facts));
+    MF_TRY(make_field(set, &drawn.what, &micro));
     made = micro.phase;
     shift(&set->mix, drawn.shift, made, sample->x);
     micro.phase = sample->x;
+    if (drawn.changed) change(&set->mix, micro.phase);
     rc = mf_properties_measure(&set->properties, &micro, drawn.length, sample->real);
+    if (rc == MF_OK && set->questions.each)
+        rc = mf_synth_questions_measure(&set->questions, id, &micro, (int)drawn.what.kind);
     sample->label = (int32_t)drawn.kind;
     sample->seed = drawn.what.seed;
     mf_arena_give(arena, made);
-    mf_synth_facts_free(&facts);
     return rc;
 }
 
@@ -135,6 +175,7 @@ static void describe(const struct set *set, const struct synth_opts *opts, const
     for (size_t r = 0; r < set->properties.columns; ++r) names[r] = set->properties.name[r];
     wish->reals = set->properties.columns;
     wish->real_name = names;
+    wish->questions = set->questions.each ? &set->questions.wish : NULL;
 }
 
 static int write_set(struct set *set, const struct synth_opts *opts, const char *path,
@@ -162,12 +203,15 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
     MF_TRY(mf_session_may_write(session, opts->common.output, ".h5"));
     MF_TRY(mf_session_path(session, "synth_dataset", ".h5", &path));
     mf_properties_begin(session, set.mix.ndim, set.mix.dims, 2, 1, 1, &set.properties);
+    if (opts->questions)
+        mf_synth_questions_begin(session, (size_t)opts->samples, (size_t)opts->questions, set.mix.seed, &set.questions);
     describe(&set, opts, classes, names, &wish);
     if (opts->common.dry_run)
         rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);
     else
         rc = write_set(&set, opts, path, &wish);
     if (rc == MF_OK && !opts->common.dry_run) rc = mf_data_report(session, path, NULL);
+    mf_synth_questions_end(&set.questions);
     mf_properties_end(&set.properties);
     free(path);
     return rc;

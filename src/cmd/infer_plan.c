@@ -199,6 +199,18 @@ static int print(const struct mf_session *s, const struct mf_gen_work *work, con
     return rc;
 }
 
+int mf_infer_check_ways(const struct mf_session *s, long tensor, long stages)
+{
+    const long ranks = s->comm->size;
+
+    if (ranks == 1 || tensor + stages == 0) return MF_OK;
+    if (!tensor) tensor = ranks > stages ? ranks / stages : 1;
+    if (!stages) stages = ranks > tensor ? ranks / tensor : 1;
+    if (tensor * stages == ranks) return MF_OK;
+    return mf_fail(MF_USAGE, "--tp %ld times --pp %ld is %ld, and %ld ranks run; try: mpirun -n %ld", tensor, stages,
+                   tensor * stages, ranks, tensor * stages);
+}
+
 int mf_infer_counted(const struct mf_session *s, const struct mf_gen_work *work)
 {
     struct mf_peaks peaks;

@@ -33,6 +33,10 @@
 int mf_infer_plan(struct mf_session *session, const struct mf_gen_work *work, const char *plan,
                   struct mf_engine_wish *wish, struct mf_run_plan *made);
 
+/** Refuses with MF_USAGE where --tp (@p tensor) and --pp (@p stages) do not make the number of ranks; 0: left out. One
+ * rank is not refused: launch may not know the number yet. Reads no file, so launch calls it, too. Local. */
+int mf_infer_check_ways(const struct mf_session *session, long tensor, long stages);
+
 /** Refuses (agreed) with MF_INPUT where ranks see different files of a model (mf_same_file()). Collective. */
 int mf_infer_same(const struct mf_session *session, const char *folder);
 

@@ -274,7 +274,8 @@ static int check(const struct mf_session *s, void *options)
                        o->input, o->total);
     MF_UNUSED(s, "a server writes no file", "output", "data_folder", "information");
     MF_TRY(given(s, "tp", o->tensor));
-    return given(s, "pp", o->stages);
+    MF_TRY(given(s, "pp", o->stages));
+    return mf_infer_check_ways(s, o->tensor, o->stages);
 }
 
 const struct mf_cmd mf_cmd_serve = {

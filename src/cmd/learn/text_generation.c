@@ -329,7 +329,8 @@ static int check(const struct mf_session *s, void *options)
     if (o->temperature == 0) MF_UNUSED(s, "without --temperature the most probable token follows", "top-k", "top-p");
     MF_UNUSED(s, "text goes to standard output", "output", "data_folder", "information");
     MF_TRY(check_count(s, "tp", o->tensor));
-    return check_count(s, "pp", o->stages);
+    MF_TRY(check_count(s, "pp", o->stages));
+    return mf_infer_check_ways(s, o->tensor, o->stages);
 }
 
 /* Prompts of numbers need no tokenizer, and neither do their answers. */

@@ -268,6 +268,7 @@ static int check(const struct mf_session *s, void *options)
     MF_TRY(between("grace", o->grace, 0, 86400));
     MF_TRY(given(s, "max-input-tokens", o->input));
     MF_TRY(given(s, "max-total-tokens", o->total));
+    if (o->name && !*o->name) return mf_fail(MF_USAGE, "--served-model-name is empty; clients need a name to ask for");
     if (o->total == 1) return mf_fail(MF_USAGE, "--max-total-tokens 1: a prompt and its answer need 2");
     if (o->total && o->input >= o->total)
         return mf_fail(MF_USAGE, "--max-input-tokens %ld leaves no token for an answer; --max-total-tokens is %ld",

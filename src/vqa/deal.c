@@ -98,32 +98,44 @@ static void deal_group(struct deal *d, size_t group, size_t *scratch, struct que
     }
 }
 
-/* Kinds and fractions, from a random one on. */
+static int is_asked(const struct deal *d, size_t i, size_t question)
+{
+    for (size_t k = 0; k < d->used[i]; ++k)
+        if (d->row[i * d->each + k].question == question) return 1;
+    return 0;
+}
+
+/* Kinds and fractions, from a random one on. None of them comes twice before all have come. */
 static void fill(struct deal *d, size_t i)
 {
     const size_t n = sizeof filling / sizeof *filling;
     uint32_t random[4];
-    size_t k;
 
+    MF_ASSERT(d->answer[i][filling[1]] >= 0);
     mf_random4(d->seed, MF_STREAM_VQA, i, random);
-    for (k = random[0] % n; d->used[i] < d->each; ++k)
-        put(d, i, d->answer[i][filling[k % n]] >= 0 ? filling[k % n] : filling[1]);
+    for (size_t k = 0; d->used[i] < d->each; ++k) {
+        const size_t q = filling[(random[0] + k) % n];
+
+        if (d->answer[i][q] >= 0 && (k >= n || !is_asked(d, i, q))) put(d, i, q);
+    }
 }
 
-/* A sample is not asked the same in the same words. */
+/* Phrasings of a sample follow each other, so that a question that comes again has other words. */
 static void phrase(struct deal *d, size_t i)
 {
     const int test = d->split[i] == MF_TEST;
+    uint32_t random[4], begin;
 
+    mf_random4(d->seed, MF_STREAM_VQA, i, random);
+    begin = random[1];
     for (size_t k = 0; k < d->each; ++k) {
         struct mf_vqa_row *row = &d->row[i * d->each + k];
         size_t first, n;
-        uint32_t random[4];
 
         mf_random4(d->seed, MF_STREAM_VQA + 1, i * d->each + k, random);
-        first = test && random[1] % 2 ? MF_VQA_TRAINED : 0;
+        first = test && random[0] % 2 ? MF_VQA_TRAINED : 0;
         n = first ? MF_VQA_PHRASINGS - MF_VQA_TRAINED : MF_VQA_TRAINED;
-        row->phrasing = (uint8_t)(first + (random[0] + k) % n);
+        row->phrasing = (uint8_t)(first + (begin + k) % n);
     }
 }
 

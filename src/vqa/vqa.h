@@ -104,8 +104,8 @@ struct mf_vqa_row {
  *
  * Each type gets the same share of the rows, where the samples permit it. In every split a yes/no question is asked of
  * as many samples with yes as with no. The place of the largest component is asked where it spans, and three times as
- * often where it does not. Kinds and fractions fill the rest. Half of the test split has phrasings from MF_VQA_TRAINED
- * on; nothing else has. Local.
+ * often where it does not. Kinds and fractions fill the rest, and the fraction of the dark phase must be decided. Half
+ * of the test split has phrasings from MF_VQA_TRAINED on; nothing else has. Local.
  */
 void mf_vqa_deal(size_t samples, const int8_t (*answer)[MF_VQA_QUESTIONS], const uint8_t *split, size_t each,
                  uint64_t seed, struct mf_vqa_row *row);

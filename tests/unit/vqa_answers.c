@@ -301,6 +301,24 @@ static void check_balance(const int8_t (*answer)[MF_VQA_QUESTIONS], const uint8_
     for (size_t t = 0; t < MF_VQA_TYPES; ++t) CHECK(of_type[t] > SAMPLES * EACH / 10);
 }
 
+/* A question comes twice only where kinds and fractions have come already. */
+static void check_repeats(const int8_t (*answer)[MF_VQA_QUESTIONS], const struct mf_vqa_row *row)
+{
+    for (size_t i = 0; i < SAMPLES; ++i) {
+        size_t count[MF_VQA_QUESTIONS] = {0};
+
+        for (size_t k = 0; k < EACH; ++k) {
+            const struct mf_vqa_row *one = &row[i * EACH + k];
+
+            ++count[one->question];
+            for (size_t j = 0; j < k && one->phrasing < MF_VQA_TRAINED; ++j)
+                CHECK(one->question != row[i * EACH + j].question || one->phrasing != row[i * EACH + j].phrasing);
+        }
+        for (size_t q = 0; q < MF_VQA_QUESTIONS; ++q)
+            CHECK(count[q] < 2 || (count[12] && count[13] && (count[9] || answer[i][9] < 0)));
+    }
+}
+
 static void check_dealing(void)
 {
     static int8_t answer[SAMPLES][MF_VQA_QUESTIONS];
@@ -322,6 +340,7 @@ static void check_dealing(void)
     mf_vqa_deal(SAMPLES, (const int8_t(*)[MF_VQA_QUESTIONS])answer, split, EACH, 11, again);
     CHECK(memcmp(row, again, sizeof row) == 0);
     check_balance((const int8_t(*)[MF_VQA_QUESTIONS])answer, split, row);
+    check_repeats((const int8_t(*)[MF_VQA_QUESTIONS])answer, row);
     for (size_t r = 0; r < SAMPLES * EACH; ++r) held[split[r / EACH]] += row[r].phrasing >= MF_VQA_TRAINED;
     CHECK(held[MF_TRAIN] == 0 && held[MF_VALIDATION] == 0 && held[MF_TEST] > SAMPLES * EACH / 5 / 3);
 }

@@ -1,0 +1,131 @@
+/* Questions of a dataset: what is written on some ranks is what every rank reads, and windows of samples have windows
+ * of rows. */
+#include "io/questions.h"
+
+#include <string.h>
+
+#include "io/h5.h"
+#include "src/base/err.h"
+#include "tests/check.h"
+#include "tests/scratch.h"
+
+enum { SAMPLES = 11, EACH = 3, TEXT = 8, OBJECTS = 2, FINDINGS = 3 };
+
+static struct mf_questions_form form = {.rows = SAMPLES * EACH,
+                                        .text = TEXT,
+                                        .types = 2,
+                                        .heads = 2,
+                                        .findings = FINDINGS,
+                                        .objects = OBJECTS,
+                                        .vocabulary = 4,
+                                        .head_of = {1, 0},
+                                        .answers = {2, 5},
+                                        .threshold = {0.5, 1, 2},
+                                        .type = {"where", "whether"},
+                                        .head = {"yes_no", "place"},
+                                        .finding = {"a", "b", "c"},
+                                        .answer = {"no", "yes", "1", "2", "3", "4", "5"}};
+
+static int make_sample(void *context, size_t id, struct mf_sample *sample)
+{
+    (void)context;
+    memset(sample->x, (int)id % 2, 12);
+    return MF_OK;
+}
+
+/* Row @p row of the set, and what belongs to sample @p id. */
+static void make_row(size_t row, struct mf_questions *q, size_t at)
+{
+    const int type = (int)(row * 7 % 3 == 0);
+
+    q->sample[at] = (uint32_t)(row / EACH);
+    q->type[at] = (uint8_t)type;
+    q->held_out[at] = row % 5 == 0;
+    q->label[2 * at] = type ? (int32_t)(row % 2) : MF_ANSWER_NONE;
+    q->label[2 * at + 1] = type ? MF_ANSWER_NONE : (int32_t)(row % 5);
+    snprintf(q->text + at * TEXT, TEXT, "why %zu?", row);
+}
+
+static void make_beside(size_t id, struct mf_questions *q, size_t at)
+{
+    const float box[MF_OBJECT_VALUES] = {0, 0.25F, 0.5F, 1, 1 / ((float)id + 1), (float)(id % 2)};
+
+    memset(q->object + at * OBJECTS * MF_OBJECT_VALUES, 0, OBJECTS * sizeof box);
+    memcpy(q->object + at * OBJECTS * MF_OBJECT_VALUES, box, sizeof box);
+    for (size_t f = 0; f < FINDINGS; ++f)
+        q->finding[at * FINDINGS + f] = (id + f) % 3 == 2 ? MF_FINDING_NONE : (uint8_t)((id + f) % 3);
+}
+
+static int make_questions(void *context, const uint8_t *split, struct mf_span own, struct mf_questions *part)
+{
+    const int wrong = *(const int *)context;
+
+    CHECK(part->form.rows == own.count * EACH);
+    for (size_t i = 0; i < SAMPLES; ++i) CHECK(split[i] < MF_SPLITS);
+    for (size_t k = 0; k < own.count; ++k) {
+        make_beside(own.first + k, part, k);
+        for (size_t i = 0; i < EACH; ++i) make_row((own.first + k) * EACH + i, part, k * EACH + i);
+        if (wrong && own.first + k == SAMPLES - 1) part->label[2 * k * EACH] = 7;
+    }
+    return MF_OK;
+}
+
+static int write_set(const struct mf_comm *comm, const char *path, int wrong)
+{
+    const struct mf_questions_wish asks = {&form, "a\nb\n", make_questions, &wrong};
+    const struct mf_dataset_wish wish = {
+        .samples = SAMPLES, .ndim = 2, .dims = {1, 3, 4, 1}, .phases = 2, .part = {0.5, 0.25}, .questions = &asks};
+
+    return mf_dataset_write(comm, path, &wish, NULL, make_sample, NULL);
+}
+
+static void check_rows(const struct mf_questions *q, struct mf_questions *want)
+{
+    for (size_t r = 0; r < SAMPLES * EACH; ++r) make_row(r, want, r);
+    for (size_t i = 0; i < SAMPLES; ++i) make_beside(i, want, i);
+    CHECK(memcmp(q->sample, want->sample, SAMPLES * EACH * sizeof *q->sample) == 0);
+    CHECK(memcmp(q->type, want->type, SAMPLES * EACH) == 0);
+    CHECK(memcmp(q->held_out, want->held_out, SAMPLES * EACH) == 0);
+    CHECK(memcmp(q->label, want->label, SAMPLES * EACH * 2 * sizeof *q->label) == 0);
+    CHECK(memcmp(q->text, want->text, SAMPLES * EACH * TEXT) == 0);
+    CHECK(memcmp(q->object, want->object, SAMPLES * OBJECTS * MF_OBJECT_VALUES * sizeof *q->object) == 0);
+    CHECK(memcmp(q->finding, want->finding, SAMPLES * FINDINGS) == 0);
+}
+
+static void check_open(const struct mf_comm *comm, const char *path, struct mf_questions *want)
+{
+    struct mf_dataset *set = NULL;
+    struct mf_questions *q = NULL;
+
+    CHECK(mf_dataset_open(comm, path, &set) == MF_OK && set->asks);
+    CHECK(mf_questions_open(comm, set, &q) == MF_OK);
+    CHECK(memcmp(&q->form, &form, sizeof form) == 0 && strcmp(q->vocabulary, "a\nb\n") == 0);
+    CHECK(mf_questions_answer_at(&q->form, 1) == 2 && strlen(q->hash) > 0);
+    check_rows(q, want);
+    for (size_t i = 0; i <= SAMPLES; ++i) CHECK(mf_questions_first(q, i) == i * EACH);
+    mf_questions_close(q);
+    mf_dataset_close(set);
+}
+
+int main(int argc, char **argv)
+{
+    struct mf_questions want = {0};
+    static uint32_t sample[SAMPLES * EACH];
+    static uint8_t type[SAMPLES * EACH], held[SAMPLES * EACH], finding[SAMPLES * FINDINGS];
+    static int32_t label[SAMPLES * EACH * 2];
+    static char text[SAMPLES * EACH * TEXT];
+    static float object[SAMPLES * OBJECTS * MF_OBJECT_VALUES];
+    struct mf_comm comm;
+
+    mf_h5_begin();
+    if (mf_comm_open(&comm, &argc, &argv, "test") != MF_OK) return 1;
+    scratch_open(&comm);
+    want.sample = sample, want.type = type, want.held_out = held, want.label = label;
+    want.text = text, want.object = object, want.finding = finding;
+    CHECK(write_set(&comm, scratch_file("set.h5"), 0) == MF_OK);
+    check_open(&comm, scratch_file("set.h5"), &want);
+    CHECK(write_set(&comm, scratch_file("wrong.h5"), 1) == MF_INPUT);
+    scratch_close(&comm);
+    mf_comm_close(&comm);
+    return failures != 0;
+}

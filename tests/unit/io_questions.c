@@ -1,5 +1,4 @@
-/* Questions of a dataset: what is written on some ranks is what every rank reads, and windows of samples have windows
- * of rows. */
+/* Questions of a dataset: every rank reads what all ranks wrote. A window of samples has a window of rows. */
 #include "io/questions.h"
 
 #include <string.h>

@@ -130,8 +130,8 @@ static void print(const struct mf_dataset *set, const struct mf_questions *q, st
     printf("  questions:    %zu, %zu of them in words of the test split alone; %zu tokens, %zu objects of a sample\n",
            (size_t)f->rows, held_out(q), tokens(q), (size_t)f->objects);
     for (size_t t = 0; t < f->types; ++t) {
-        printf("  %-14s%zu, %zu, %zu (%s): ", f->type[t], all[t].split[MF_TRAIN], all[t].split[MF_VALIDATION],
-               all[t].split[MF_TEST], f->head[f->head_of[t]]);
+        printf("  %-14strain %zu, validation %zu, test %zu; %s: ", f->type[t], all[t].split[MF_TRAIN],
+               all[t].split[MF_VALIDATION], all[t].split[MF_TEST], f->head[f->head_of[t]]);
         print_answers(f, t, &all[t]);
     }
     if (f->findings) printf("  findings:     no, yes, too near the threshold\n");

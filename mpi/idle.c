@@ -10,7 +10,7 @@ static void await(MPI_Request *request)
 {
     int is_there = 0;
 
-    for (long look = 0; MPI_Test(request, &is_there, MPI_STATUS_IGNORE), !is_there; ++look)
+    for (long look = 0; MPI_Testall(1, request, &is_there, MPI_STATUSES_IGNORE), !is_there; ++look)
         (void)nanosleep(&(struct timespec){.tv_nsec = look < LOOKS ? SHORT : SLEEP}, NULL);
 }
 

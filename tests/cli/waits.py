@@ -20,7 +20,7 @@ def goes(*words):
 
 
 # calls of MPI that wait for nobody, and its start and end
-LOCAL = re.compile("MPI_(Abort|Init_thread|Finalize|Initialized|Finalized|Query_thread|Get_.*|Error_.*|Errhandler_.*|Info_.*|Type_.*|Op_.*|Group_.*|Isend|Irecv|Imrecv|Testsome|Testall|"
+LOCAL = re.compile("MPI_(Abort|Init_thread|Finalize|Initialized|Finalized|Query_thread|Get_.*|Error_.*|Errhandler_.*|Info_.*|Type_.*|Op_.*|Group_.*|Isend|Irecv|Ibcast|Imrecv|Testsome|Testall|"
                    "Comm_(rank|size|compare|get_.*|set_.*|create_keyval|free_keyval|create_errhandler|call_errhandler)|"
                    "File_(get_.*|set_errhandler|read_at|write_at)|File_iwrite_at|File_delete)")
 

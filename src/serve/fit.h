@@ -5,8 +5,8 @@
 #include "src/serve/ask.h"
 #include "src/text/tokenizer.h"
 
-/** Sets ask->prompt[].tokens. Refuses with MF_USAGE: no tokens, tokens that the model does not know, too
- * many for the server. Local. */
+/** Sets ask->prompt[].tokens. Refuses with MF_USAGE no tokens, unknown ones, and too many for the server.
+ * Local. */
 int mf_ask_fit(const struct mf_served *served, struct mf_tokenizer *tokenizer, struct mf_ask *ask);
 
 #endif

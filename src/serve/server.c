@@ -127,7 +127,8 @@ static int obey(struct server *s, const struct mf_bytes *orders)
         memcpy(&o, orders->at + at, sizeof o);
         if (o.kind == LEAVE) return 0;
         if (o.kind == DROP) {
-            while ((*line)->number != o.number) line = &(*line)->next;
+            while (*line && (*line)->number != o.number) line = &(*line)->next;
+            MF_ASSERT(*line);
             drop(s, line);
             continue;
         }

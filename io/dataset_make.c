@@ -184,16 +184,23 @@ static int divide(struct making *m)
 
 /* ---- questions: rows of own samples ---- */
 
+static size_t rows_before(const struct making *m, size_t sample)
+{
+    const struct mf_questions_wish *w = m->wish->questions;
+
+    return w->first ? w->first[sample] : w->form->rows / m->wish->samples * sample;
+}
+
 static int put_questions(struct mf_rows *rows, const void *context)
 {
     const struct making *m = context;
     const struct mf_questions_form *all = m->wish->questions->form, *own = &m->questions->form;
-    const size_t each = all->rows / m->wish->samples;
     void **array[MF_ASK_PARTS];
 
     mf_questions_arrays(m->questions, array);
     for (int p = 0; p < MF_ASK_PARTS; ++p) {
-        const size_t row = mf_questions_row(all, p), first = p < MF_ASK_OBJECT ? m->own.first * each : m->own.first;
+        const size_t row = mf_questions_row(all, p),
+                     first = p < MF_ASK_OBJECT ? rows_before(m, m->own.first) : m->own.first;
 
         if (row && m->own.count)
             MF_TRY(mf_rows_put(rows, *array[p], mf_questions_rows(own, m->own.count, p) * row,
@@ -209,7 +216,7 @@ static int ask(struct making *m)
     struct mf_questions_form form = *w->form;
     int rc;
 
-    form.rows = form.rows / m->wish->samples * m->own.count;
+    form.rows = rows_before(m, m->own.first + m->own.count) - rows_before(m, m->own.first);
     m->questions = mf_questions_new(&form, m->own.count);
     MF_TRY(w->make(w->context, m->split, m->own, m->questions));
     rc = mf_questions_check(m->file.path, m->questions, m->own.count, m->own.first);

@@ -27,6 +27,7 @@ struct mf_questions_form {
     uint64_t types;                     /* of questions */
     uint64_t heads;                     /* each has a number of answers */
     uint64_t findings, objects;         /* of a sample; 0: there are none */
+    uint64_t graded;                    /* 1: each question has a grade */
     uint64_t vocabulary;                /* bytes; 0: there is none */
     int32_t head_of[MF_QUESTION_TYPES]; /* the head of a type */
     int32_t answers[MF_QUESTION_HEADS]; /* of a head */
@@ -38,15 +39,16 @@ struct mf_questions_form {
 /** Questions of a set, or of a part of its samples. */
 struct mf_questions {
     struct mf_questions_form form;
-    uint32_t *sample;  /* [rows] which sample; does not fall */
-    uint8_t *type;     /* [rows] */
-    uint8_t *held_out; /* [rows] 1: its phrasing stands in the test split alone */
-    int32_t *label;    /* [rows][heads] the answer, or MF_ANSWER_NONE */
-    char *text;        /* [rows][form.text] UTF-8 */
-    float *object;     /* [samples][objects][MF_OBJECT_VALUES], the largest first; zeros: there is none */
-    uint8_t *finding;  /* [samples][findings] 0, 1, MF_FINDING_NONE */
-    char *vocabulary;  /* tokens for WordPiece, a line each; NULL: none */
-    char hash[MF_HASH_TEXT];
+    uint32_t *sample;        /* [rows] which sample; does not fall */
+    uint8_t *type;           /* [rows] */
+    uint8_t *held_out;       /* [rows] 1: its phrasing stands in the test split alone */
+    int32_t *label;          /* [rows][heads] the answer, or MF_ANSWER_NONE */
+    char *text;              /* [rows][form.text] UTF-8 */
+    uint8_t *grade;          /* [rows] 'A' the best, to 'Z'; 0: none; NULL: form.graded is 0 */
+    float *object;           /* [samples][objects][MF_OBJECT_VALUES], the largest first; zeros: there is none */
+    uint8_t *finding;        /* [samples][findings] 0, 1, MF_FINDING_NONE */
+    char *vocabulary;        /* tokens for WordPiece, a line each; NULL: none */
+    char hash[MF_HASH_TEXT]; /* of all arrays; the zeros behind the texts do not count */
 };
 
 /** Number of answers of the heads before @p head: where its names begin. Local. */
@@ -63,10 +65,11 @@ size_t mf_questions_first(const struct mf_questions *questions, size_t sample);
 int mf_questions_open(const struct mf_comm *comm, const struct mf_dataset *set, struct mf_questions **questions);
 void mf_questions_close(struct mf_questions *questions); /* NULL is accepted */
 
-/** Questions of a set that is being made: as many of each sample. */
+/** Questions of a set that is being made. */
 struct mf_questions_wish {
     const struct mf_questions_form *form;
     const char *vocabulary; /* form->vocabulary bytes */
+    const uint64_t *first;  /* [samples + 1] rows before each sample, and all; NULL: as many of each sample */
     /** Fills all arrays of @p part, which has the rows and samples of @p own alone. In part->sample the first sample of
      * the set is 0. All samples are made, and their splits [samples of the set] are known. Collective. */
     int (*make)(void *context, const uint8_t *split, struct mf_span own, struct mf_questions *part);

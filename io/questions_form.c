@@ -17,6 +17,7 @@ size_t mf_questions_columns(const struct mf_questions_form *f, int part)
     switch (part) {
     case MF_ASK_LABEL: return f->heads;
     case MF_ASK_TEXT: return f->text;
+    case MF_ASK_GRADE: return f->graded;
     case MF_ASK_OBJECT: return f->objects * MF_OBJECT_VALUES;
     case MF_ASK_FINDING: return f->findings;
     default: return 1;
@@ -43,6 +44,7 @@ void mf_questions_arrays(struct mf_questions *q, void **array[MF_ASK_PARTS])
     array[MF_ASK_HELD_OUT] = (void **)&q->held_out;
     array[MF_ASK_LABEL] = (void **)&q->label;
     array[MF_ASK_TEXT] = (void **)&q->text;
+    array[MF_ASK_GRADE] = (void **)&q->grade;
     array[MF_ASK_OBJECT] = (void **)&q->object;
     array[MF_ASK_FINDING] = (void **)&q->finding;
 }
@@ -188,6 +190,9 @@ static int check_row(const char *path, const struct mf_questions *q, size_t samp
     if (q->type[row] >= q->form.types || q->held_out[row] > 1)
         return mf_fail(MF_INPUT, "cannot use '%s': question %zu has type %d and held_out %d, not 0 to %zu and 0 or 1",
                        path, row, q->type[row], q->held_out[row], (size_t)q->form.types - 1);
+    if (q->form.graded && q->grade[row] && (q->grade[row] < 'A' || q->grade[row] > 'Z'))
+        return mf_fail(MF_INPUT, "cannot use '%s': question %zu has grade %d, not A to Z (%d to %d) or 0", path, row,
+                       q->grade[row], 'A', 'Z');
     MF_TRY(check_label(path, q, row));
     return check_text(path, q, row);
 }

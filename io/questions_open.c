@@ -65,7 +65,7 @@ static int read_shape(struct mf_h5 *file, int part, struct mf_questions_form *f)
     const struct mf_question_part_kind *kind = &mf_question_parts[part];
     struct mf_h5_shape s;
 
-    if (part >= MF_ASK_OBJECT && !mf_h5_has(file, kind->path)) return MF_OK;
+    if (part >= MF_ASK_GRADE && !mf_h5_has(file, kind->path)) return MF_OK;
     MF_TRY(mf_h5_shape(file, kind->path, &s));
     if (s.kind != kind->kind || s.size != kind->size || s.ndim != kind->ndim)
         return mf_fail(MF_INPUT, "%s must have %d axes and hold %s%zu", kind->path, kind->ndim,
@@ -75,6 +75,7 @@ static int read_shape(struct mf_h5 *file, int part, struct mf_questions_form *f)
                        8 * kind->size);
     if (part == MF_ASK_SAMPLE) f->rows = s.dims[0];
     if (part == MF_ASK_TEXT) f->text = s.dims[1];
+    if (part == MF_ASK_GRADE) f->graded = 1;
     if (part == MF_ASK_OBJECT) f->objects = s.dims[1];
     return MF_OK;
 }
@@ -115,7 +116,7 @@ static int check_form(const struct mf_questions_form *f)
 {
     int sound = f->rows < (uint64_t)1 << 32 && f->types > 0 && f->heads > 0 && f->text > 0 &&
                 f->text <= MF_QUESTION_TEXT && f->objects <= MF_QUESTION_OBJECTS && f->types <= MF_QUESTION_TYPES &&
-                f->heads <= MF_QUESTION_HEADS && f->findings <= MF_QUESTION_FINDINGS &&
+                f->heads <= MF_QUESTION_HEADS && f->findings <= MF_QUESTION_FINDINGS && f->graded <= 1 &&
                 f->vocabulary <= MF_QUESTION_VOCABULARY;
 
     for (size_t h = 0; sound && h < f->heads; ++h) sound = f->answers[h] > 0;
@@ -217,6 +218,23 @@ static int take(void *context, FILE *from)
     return rc == MF_OK ? each_array(o->questions, o->set->samples, receive, from) : rc;
 }
 
+/* The same texts have the same hash, whatever the longest of their set is. */
+static void hash_texts(const struct mf_questions *q, char hash[MF_HASH_TEXT])
+{
+    char *all = MF_MUST(malloc(q->form.rows * q->form.text + 1), "a hash");
+    size_t used = 0;
+
+    for (size_t r = 0; r < q->form.rows; ++r) {
+        const char *text = q->text + r * q->form.text;
+        const size_t n = strnlen(text, q->form.text - 1) + 1;
+
+        memcpy(all + used, text, n);
+        used += n;
+    }
+    mf_hash_bytes(all, used, hash);
+    free(all);
+}
+
 static void make_hash(struct mf_questions *q, size_t samples)
 {
     char each[MF_ASK_PARTS + 1][MF_HASH_TEXT];
@@ -225,7 +243,10 @@ static void make_hash(struct mf_questions *q, size_t samples)
 
     mf_questions_arrays(q, array);
     for (int p = 0; p < MF_ASK_PARTS; ++p)
-        mf_hash_bytes(*array[p], mf_questions_rows(&q->form, samples, p) * mf_questions_row(&q->form, p), each[p]);
+        if (p == MF_ASK_TEXT)
+            hash_texts(q, each[p]);
+        else
+            mf_hash_bytes(*array[p], mf_questions_rows(&q->form, samples, p) * mf_questions_row(&q->form, p), each[p]);
     mf_hash_bytes(q->vocabulary, q->form.vocabulary, each[MF_ASK_PARTS]);
     for (int p = 0; p <= MF_ASK_PARTS; ++p) all[p] = each[p];
     mf_hash_join(MF_ASK_PARTS + 1, all, q->hash);

@@ -14,6 +14,7 @@ enum mf_question_part {
     MF_ASK_HELD_OUT,
     MF_ASK_LABEL,
     MF_ASK_TEXT,
+    MF_ASK_GRADE, /* from here on a part may be left out */
     MF_ASK_OBJECT,
     MF_ASK_FINDING,
     MF_ASK_PARTS
@@ -28,8 +29,8 @@ static const struct mf_question_part_kind {
 } mf_question_parts[MF_ASK_PARTS] = {
     {MF_QUESTION_SAMPLE, MF_H5_U32, 'u', 4, 1},   {"/questions/type", MF_H5_U8, 'u', 1, 1},
     {"/questions/held_out", MF_H5_U8, 'u', 1, 1}, {"/questions/label", MF_H5_I32, 'i', 4, 2},
-    {"/questions/text", MF_H5_U8, 'u', 1, 2},     {"/samples/objects", MF_H5_F32, 'f', 4, 3},
-    {"/samples/findings", MF_H5_U8, 'u', 1, 2}};
+    {"/questions/text", MF_H5_U8, 'u', 1, 2},     {"/questions/grade", MF_H5_U8, 'u', 1, 1},
+    {"/samples/objects", MF_H5_F32, 'f', 4, 3},   {"/samples/findings", MF_H5_U8, 'u', 1, 2}};
 
 /** Extents of a part: rows of it, and values of a row; 0: there are none. */
 size_t mf_questions_rows(const struct mf_questions_form *form, size_t samples, int part);

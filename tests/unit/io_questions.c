@@ -10,12 +10,24 @@
 
 enum { SAMPLES = 11, EACH = 3, TEXT = 8, OBJECTS = 2, FINDINGS = 3 };
 
+/* Rows before a sample: as many of each, or of some none. */
+static uint64_t before[SAMPLES + 1];
+static int uneven;
+
+static void count_rows(void)
+{
+    static const uint64_t rows[] = {0, 5, 3, 0, 1};
+
+    for (size_t i = 0; i < SAMPLES; ++i) before[i + 1] = before[i] + (uneven ? rows[i % 5] : EACH);
+}
+
 static struct mf_questions_form form = {.rows = SAMPLES * EACH,
                                         .text = TEXT,
                                         .types = 2,
                                         .heads = 2,
                                         .findings = FINDINGS,
                                         .objects = OBJECTS,
+                                        .graded = 1,
                                         .vocabulary = 4,
                                         .head_of = {1, 0},
                                         .answers = {2, 5},
@@ -32,12 +44,13 @@ static int make_sample(void *context, size_t id, struct mf_sample *sample)
     return MF_OK;
 }
 
-/* Row @p row of the set, and what belongs to sample @p id. */
-static void make_row(size_t row, struct mf_questions *q, size_t at)
+/* Row @p row of the set, which asks about sample @p id, and what belongs to that sample. */
+static void make_row(size_t id, size_t row, struct mf_questions *q, size_t at)
 {
     const int type = (int)(row * 7 % 3 == 0);
 
-    q->sample[at] = (uint32_t)(row / EACH);
+    q->sample[at] = (uint32_t)id;
+    q->grade[at] = row % 4 ? (uint8_t)('A' + row % 4) : 0;
     q->type[at] = (uint8_t)type;
     q->held_out[at] = row % 5 == 0;
     q->label[2 * at] = type ? (int32_t)(row % 2) : MF_ANSWER_NONE;
@@ -59,11 +72,12 @@ static int make_questions(void *context, const uint8_t *split, struct mf_span ow
 {
     const int wrong = *(const int *)context;
 
-    CHECK(part->form.rows == own.count * EACH);
+    CHECK(part->form.rows == before[own.first + own.count] - before[own.first]);
     for (size_t i = 0; i < SAMPLES; ++i) CHECK(split[i] < MF_SPLITS);
     for (size_t k = 0; k < own.count; ++k) {
         make_beside(own.first + k, part, k);
-        for (size_t i = 0; i < EACH; ++i) make_row((own.first + k) * EACH + i, part, k * EACH + i);
+        for (size_t r = before[own.first + k]; r < before[own.first + k + 1]; ++r)
+            make_row(own.first + k, r, part, r - before[own.first]);
         if (wrong && own.first + k == SAMPLES - 1) part->label[2 * k * EACH] = 7;
     }
     return MF_OK;
@@ -71,7 +85,7 @@ static int make_questions(void *context, const uint8_t *split, struct mf_span ow
 
 static int write_set(const struct mf_comm *comm, const char *path, int wrong)
 {
-    const struct mf_questions_wish asks = {&form, "a\nb\n", make_questions, &wrong};
+    const struct mf_questions_wish asks = {&form, "a\nb\n", uneven ? before : NULL, make_questions, &wrong};
     const struct mf_dataset_wish wish = {
         .samples = SAMPLES, .ndim = 2, .dims = {1, 3, 4, 1}, .phases = 2, .part = {0.5, 0.25}, .questions = &asks};
 
@@ -80,13 +94,18 @@ static int write_set(const struct mf_comm *comm, const char *path, int wrong)
 
 static void check_rows(const struct mf_questions *q, struct mf_questions *want)
 {
-    for (size_t r = 0; r < SAMPLES * EACH; ++r) make_row(r, want, r);
-    for (size_t i = 0; i < SAMPLES; ++i) make_beside(i, want, i);
-    CHECK(memcmp(q->sample, want->sample, SAMPLES * EACH * sizeof *q->sample) == 0);
-    CHECK(memcmp(q->type, want->type, SAMPLES * EACH) == 0);
-    CHECK(memcmp(q->held_out, want->held_out, SAMPLES * EACH) == 0);
-    CHECK(memcmp(q->label, want->label, SAMPLES * EACH * 2 * sizeof *q->label) == 0);
-    CHECK(memcmp(q->text, want->text, SAMPLES * EACH * TEXT) == 0);
+    const size_t rows = form.rows;
+
+    for (size_t i = 0; i < SAMPLES; ++i) {
+        for (size_t r = before[i]; r < before[i + 1]; ++r) make_row(i, r, want, r);
+        make_beside(i, want, i);
+    }
+    CHECK(memcmp(q->sample, want->sample, rows * sizeof *q->sample) == 0);
+    CHECK(memcmp(q->type, want->type, rows) == 0);
+    CHECK(memcmp(q->held_out, want->held_out, rows) == 0);
+    CHECK(memcmp(q->label, want->label, rows * 2 * sizeof *q->label) == 0);
+    CHECK(memcmp(q->text, want->text, rows * TEXT) == 0);
+    CHECK(memcmp(q->grade, want->grade, rows) == 0);
     CHECK(memcmp(q->object, want->object, SAMPLES * OBJECTS * MF_OBJECT_VALUES * sizeof *q->object) == 0);
     CHECK(memcmp(q->finding, want->finding, SAMPLES * FINDINGS) == 0);
 }
@@ -101,7 +120,7 @@ static void check_open(const struct mf_comm *comm, const char *path, struct mf_q
     CHECK(memcmp(&q->form, &form, sizeof form) == 0 && strcmp(q->vocabulary, "a\nb\n") == 0);
     CHECK(mf_questions_answer_at(&q->form, 1) == 2 && strlen(q->hash) > 0);
     check_rows(q, want);
-    for (size_t i = 0; i <= SAMPLES; ++i) CHECK(mf_questions_first(q, i) == i * EACH);
+    for (size_t i = 0; i <= SAMPLES; ++i) CHECK(mf_questions_first(q, i) == before[i]);
     mf_questions_close(q);
     mf_dataset_close(set);
 }
@@ -110,7 +129,7 @@ int main(int argc, char **argv)
 {
     struct mf_questions want = {0};
     static uint32_t sample[SAMPLES * EACH];
-    static uint8_t type[SAMPLES * EACH], held[SAMPLES * EACH], finding[SAMPLES * FINDINGS];
+    static uint8_t type[SAMPLES * EACH], held[SAMPLES * EACH], grade[SAMPLES * EACH], finding[SAMPLES * FINDINGS];
     static int32_t label[SAMPLES * EACH * 2];
     static char text[SAMPLES * EACH * TEXT];
     static float object[SAMPLES * OBJECTS * MF_OBJECT_VALUES];
@@ -120,9 +139,16 @@ int main(int argc, char **argv)
     if (mf_comm_open(&comm, &argc, &argv, "test") != MF_OK) return 1;
     scratch_open(&comm);
     want.sample = sample, want.type = type, want.held_out = held, want.label = label;
-    want.text = text, want.object = object, want.finding = finding;
-    CHECK(write_set(&comm, scratch_file("set.h5"), 0) == MF_OK);
-    check_open(&comm, scratch_file("set.h5"), &want);
+    want.grade = grade, want.text = text, want.object = object, want.finding = finding;
+    for (uneven = 0; uneven < 2; ++uneven) {
+        count_rows();
+        form.rows = before[SAMPLES];
+        CHECK(write_set(&comm, scratch_file("set.h5"), 0) == MF_OK);
+        check_open(&comm, scratch_file("set.h5"), &want);
+    }
+    uneven = 0;
+    count_rows();
+    form.rows = before[SAMPLES];
     CHECK(write_set(&comm, scratch_file("wrong.h5"), 1) == MF_INPUT);
     scratch_close(&comm);
     mf_comm_close(&comm);

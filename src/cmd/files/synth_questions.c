@@ -114,7 +114,7 @@ void mf_synth_questions_begin(struct mf_session *session, size_t samples, size_t
     q->form = MF_MUST(calloc(1, sizeof *q->form), "questions");
     q->vocabulary = mf_vqa_vocabulary();
     describe(q, q->form);
-    q->wish = (struct mf_questions_wish){q->form, q->vocabulary, make, q};
+    q->wish = (struct mf_questions_wish){q->form, q->vocabulary, NULL, make, q};
 }
 
 void mf_synth_questions_end(struct mf_synth_questions *q)

@@ -5,6 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/vqa/vocabulary.h"
 #include "src/vqa/vqa.h"
 
 const struct mf_vqa_question mf_vqa_questions[MF_VQA_QUESTIONS] = {
@@ -120,54 +121,15 @@ void mf_vqa_answer(enum mf_vqa_head head, size_t k, size_t kinds, const char *co
 
 /* ---- vocabulary ---- */
 
-static int is_letter(char c) { return c >= 'a' && c <= 'z'; }
-
-struct vocabulary {
-    char *text;
-    size_t used, room;
-};
-
-static void add(struct vocabulary *v, const char *before, const char *word, size_t n)
-{
-    const size_t need = v->used + strlen(before) + n + 2;
-
-    if (need > v->room) v->text = MF_MUST(realloc(v->text, v->room = 2 * need), "a vocabulary");
-    v->used += (size_t)snprintf(v->text + v->used, v->room - v->used, "%s%.*s\n", before, (int)n, word);
-}
-
-static int has(const struct vocabulary *v, const char *word, size_t n)
-{
-    for (const char *at = v->text; at && *at; at = strchr(at, '\n') + 1)
-        if (strcspn(at, "\n") == n && memcmp(at, word, n) == 0) return 1;
-    return 0;
-}
-
-static void add_words(struct vocabulary *v, const char *text)
-{
-    for (const char *at = text; *at;) {
-        size_t n = 0;
-
-        while (is_letter(at[n])) ++n;
-        if (n > 1 && !has(v, at, n)) add(v, "", at, n);
-        at += n ? n : 1;
-    }
-}
-
 char *mf_vqa_vocabulary(void)
 {
-    static const char *const special[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]"};
-    struct vocabulary v = {0};
+    struct mf_vqa_words *words = mf_vqa_words_begin();
     char text[MF_VQA_TEXT];
 
-    for (size_t i = 0; i < sizeof special / sizeof *special; ++i) add(&v, "", special[i], strlen(special[i]));
-    for (char c = '!'; c <= '~'; ++c)
-        if (c < 'A' || c > 'Z') add(&v, "", &c, 1);
-    for (char c = '!'; c <= '~'; ++c)
-        if (is_letter(c) || (c >= '0' && c <= '9')) add(&v, "##", &c, 1);
     for (size_t p = 0; p < MF_VQA_TRAINED; ++p)
         for (size_t q = 0; q < MF_VQA_QUESTIONS; ++q) {
             mf_vqa_text(q, p, text);
-            add_words(&v, text);
+            MF_ASSERT(mf_vqa_words_add(words, text) == MF_OK);
         }
-    return v.text;
+    return mf_vqa_words_end(words);
 }

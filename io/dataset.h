@@ -21,13 +21,19 @@ extern const char *const mf_split_names[MF_SPLITS];
 
 typedef char mf_name[MF_REAL_TEXT];
 
-/** Facts of a set. Arrays belong to it; those of which the file has none are NULL. */
+struct mf_questions;
+
+/** Facts of a set. Arrays belong to it; those of which the file has none are NULL. Splits, orders and batches count
+ * items. An item is a sample, or after mf_dataset_ask() (io/questions.h) a question about one. */
 struct mf_dataset {
     char *path;
     size_t samples;
-    int ndim;            /* of one sample: 2 (nz is 1) or 3 */
-    size_t dims[4];      /* {nz, ny, nx, channels} of one sample in the file */
-    int is_float;        /* samples/x is float, else uint8 */
+    size_t items;
+    const uint32_t *sample_of;      /* [items]; NULL: item i is sample i */
+    struct mf_questions *questions; /* NULL: items are samples */
+    int ndim;                       /* of one sample: 2 (nz is 1) or 3 */
+    size_t dims[4];                 /* {nz, ny, nx, channels} of one sample in the file */
+    int is_float;                   /* samples/x is float, else uint8 */
     int phases;          /* values of x are phases 0 .. phases-1; 0: x is an image of grey or coloured channels */
     size_t bytes;        /* of one sample's x */
     size_t inputs;       /* channels of a network's input: see mf_batch.input */
@@ -46,12 +52,18 @@ struct mf_dataset {
     int ours;            /* mesoforge wrote the file */
     int split_given;     /* the file has it; else 80/10/10 by mf_split_make() */
     size_t count[MF_SPLITS];
-    uint32_t *id[MF_SPLITS];      /* [count] samples of a split, ascending */
+    uint32_t *id[MF_SPLITS];      /* [count] items of a split, ascending */
     double mean[MF_CHANNELS_MAX]; /* of an image's channels over the train split: (v - mean) / deviation is input */
     double deviation[MF_CHANNELS_MAX];
     char hash[MF_HASH_TEXT];         /* of the contents, splits included: the same for the same samples */
     struct mf_dataset_places *where; /* private: io/dataset_priv.h */
 };
+
+/** The sample of an item. */
+static inline size_t mf_item_sample(const struct mf_dataset *set, size_t item)
+{
+    return set->sample_of ? set->sample_of[item] : item;
+}
 
 /** Range of values in a channel of images. If least > most, it is not known. */
 struct mf_channel {
@@ -69,7 +81,7 @@ struct mf_channel {
 int mf_dataset_open(const struct mf_comm *comm, const char *path, struct mf_dataset **set);
 void mf_dataset_close(struct mf_dataset *set); /* NULL is accepted */
 
-/** Returns the range of channel @p c in the samples @p id [n], at least one. Local. */
+/** Returns the range of channel @p c in the items @p id [n], at least one. Local. */
 struct mf_channel mf_dataset_channel(const struct mf_dataset *set, size_t c, size_t n, const uint32_t *id);
 
 /** The column of real values with this name; set->reals: there is none. Local. */
@@ -110,15 +122,16 @@ int mf_sample_input(const struct mf_dataset *set, size_t id, const void *x, floa
 struct mf_reader_wish {
     int threads;  /* that read; 0: mf_reader_take() reads */
     size_t ahead; /* batches that are wanted and not given back, at most: 1 or more */
-    size_t batch; /* samples of a batch, at most */
+    size_t batch; /* items of a batch, at most */
     int raw;      /* fill mf_batch.x */
     int input;    /* fill mf_batch.input */
 };
 
-/** Samples in the order in which they were wanted. Its arrays stay until mf_reader_give(). */
+/** Items in the order in which they were wanted, each with the arrays of its sample. Its arrays stay until
+ * mf_reader_give(). */
 struct mf_batch {
     size_t n;
-    const size_t *id;     /* [n] */
+    const size_t *id;     /* [n] items */
     const uint8_t *x;     /* [n][set->bytes] as in the file; NULL: not wished */
     const float *input;   /* [n][nz][ny][nx][inputs]; NULL: not wished. Two phases: 0 or 1 in one channel. More phases:
                              one channel per phase. An image: its channels, (v - mean) / deviation */
@@ -141,7 +154,8 @@ void mf_reader_close(struct mf_reader *reader); /* NULL is accepted; batches may
 /** How many batches can still be wanted. Local. */
 size_t mf_reader_room(const struct mf_reader *reader);
 
-/** Queues a batch of @p n samples, which are read from now on; @p id is copied. There must be room. Local. */
+/** Queues a batch of @p n items, whose samples are read from now on; @p id is copied. A sample of several items is read
+ * and converted once. There must be room. Local. */
 void mf_reader_want(struct mf_reader *reader, size_t n, const size_t *id);
 
 /**
@@ -154,7 +168,7 @@ int mf_reader_take(struct mf_reader *reader, struct mf_batch *batch);
 /** Gives back a batch, so another can be wanted. Batches go back in the order in which they were taken. Local. */
 void mf_reader_give(struct mf_reader *reader, struct mf_batch *batch);
 
-/** Reads the samples @p id [n] of a set in this order by a reader of its own, and gives them to @p take batch by batch.
+/** Reads the items @p id [n] of a set in this order by a reader of its own. It gives them to @p take batch by batch.
  * Refuses as mf_reader_open() and mf_reader_take(). Local. */
 int mf_samples_read(const struct mf_dataset *set, struct mf_arena *arena, const struct mf_reader_wish *wish, size_t n,
                     const uint32_t *id, void (*take)(void *context, const struct mf_batch *batch), void *context);

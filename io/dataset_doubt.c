@@ -23,7 +23,7 @@ void mf_doubt_classes(const struct mf_dataset *set)
     size_t none = 0, only = 0;
 
     for (size_t k = 0; set->label && k < set->count[MF_TRAIN]; ++k) {
-        const int32_t label = set->label[set->id[MF_TRAIN][k]];
+        const int32_t label = set->label[mf_item_sample(set, set->id[MF_TRAIN][k])];
 
         if (label >= 0) ++taught[label];
     }
@@ -135,7 +135,7 @@ void mf_doubt_scales(const struct mf_dataset *set)
 
 static float real_of(const struct mf_dataset *set, size_t k, size_t column)
 {
-    return set->real[set->id[MF_TRAIN][k] * set->reals + column];
+    return set->real[mf_item_sample(set, set->id[MF_TRAIN][k]) * set->reals + column];
 }
 
 void mf_doubt_reals(const struct mf_dataset *set, size_t columns, const size_t *column)

@@ -12,6 +12,7 @@
 #include "io/guard.h"
 #include "io/hash.h"
 #include "io/phases.h"
+#include "io/questions.h"
 #include "io/same_file.h"
 #include "io/seal.h"
 #include "src/base/err.h"
@@ -58,7 +59,7 @@ static void make_arrays(struct mf_dataset *set, const struct mf_set_head *h)
 {
     struct mf_dataset_places *w = set->where;
 
-    set->samples = h->samples;
+    set->samples = set->items = h->samples;
     set->ndim = h->ndim;
     memcpy(set->dims, h->dims, sizeof set->dims);
     set->is_float = h->is_float;
@@ -274,7 +275,7 @@ static void find_range(const struct mf_dataset *s, size_t c, size_t n, const uin
     const size_t channels = s->dims[3];
 
     for (size_t k = 0; s->where->range && k < n; ++k) {
-        const float *range = s->where->range + (id[k] * channels + c) * 2;
+        const float *range = s->where->range + (mf_item_sample(s, id[k]) * channels + c) * 2;
 
         if (k == 0 || (double)range[0] < v->least) v->least = (double)range[0];
         if (k == 0 || (double)range[1] > v->most) v->most = (double)range[1];
@@ -291,8 +292,10 @@ double mf_dataset_variance(const struct mf_dataset *s, size_t c, size_t n, const
     double sum = 0, square = 0, variance;
 
     for (size_t k = 0; k < n; ++k) {
-        sum += s->where->moments[(id[k] * s->dims[3] + c) * 2];
-        square += s->where->moments[(id[k] * s->dims[3] + c) * 2 + 1];
+        const double *moments = s->where->moments + (mf_item_sample(s, id[k]) * s->dims[3] + c) * 2;
+
+        sum += moments[0];
+        square += moments[1];
     }
     *mean = values > 0 ? sum / values : 0;
     variance = values > 0 ? square / values - *mean * *mean : 0;
@@ -394,6 +397,7 @@ void mf_dataset_close(struct mf_dataset *set)
 {
     if (!set) return;
     for (int k = 0; k < MF_SPLITS; ++k) free(set->id[k]);
+    mf_questions_close(set->questions);
     free(set->where->chunks.place);
     for (int p = 0; p < MF_PARTS; ++p) free(set->where->array[p]);
     free(set->where);

@@ -118,7 +118,7 @@ int mf_dataset_check(const struct mf_dataset *set, int *changed);
 /** Warns where samples without names of axes are volumes of so few planes that they may be channels. Local. */
 void mf_sample_doubt_planes(const char *path, int ndim, const size_t dims[4]);
 
-/** Variance and mean of channel @p c in the samples @p id [n]. 0: the values are equal, or differ by less than 1e-6 of
+/** Variance and mean of channel @p c in the items @p id [n]. 0: the values are equal, or differ by less than 1e-6 of
  * their mean, which is too little to measure. */
 double mf_dataset_variance(const struct mf_dataset *set, size_t c, size_t n, const uint32_t *id, double *mean);
 

@@ -21,6 +21,7 @@ struct slot {
     size_t bad;           /* the first sample that could not be read; n: none */
     char text[MF_ERR_TEXT];
     size_t *id;
+    size_t *like; /* [n] the first item with the same sample, which is read for all; NULL: items are samples */
     uint8_t *x;
     float *input, *real;
     int32_t *label;
@@ -66,14 +67,17 @@ static size_t scratch_of(const struct mf_dataset *set, const struct mf_reader_wi
 /* Cuts the memory of a slot at @p at (NULL: only counts); returns its bytes. */
 static size_t lay_slot(const struct mf_dataset *set, const struct mf_reader_wish *wish, char *at, struct slot *slot)
 {
-    const size_t bytes[5] = {wish->batch * sizeof *slot->id, wish->raw ? wish->batch * set->bytes : 0,
-                             wish->input ? wish->batch * input_values(set) * sizeof(float) : 0,
-                             set->real ? wish->batch * set->reals * sizeof(float) : 0,
-                             set->label ? wish->batch * sizeof(int32_t) : 0};
-    void *part[5];
+    enum { ARRAYS = 6 };
+    const size_t bytes[ARRAYS] = {wish->batch * sizeof *slot->id,
+                                  wish->raw ? wish->batch * set->bytes : 0,
+                                  wish->input ? wish->batch * input_values(set) * sizeof(float) : 0,
+                                  set->real ? wish->batch * set->reals * sizeof(float) : 0,
+                                  set->label ? wish->batch * sizeof(int32_t) : 0,
+                                  set->sample_of ? wish->batch * sizeof *slot->like : 0};
+    void *part[ARRAYS];
     size_t used = 0;
 
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < ARRAYS; ++i) {
         part[i] = at && bytes[i] ? at + used : NULL;
         used += round_up(bytes[i]);
     }
@@ -83,6 +87,7 @@ static size_t lay_slot(const struct mf_dataset *set, const struct mf_reader_wish
         slot->input = part[2];
         slot->real = part[3];
         slot->label = part[4];
+        slot->like = part[5];
     }
     return used;
 }
@@ -102,15 +107,30 @@ size_t mf_reader_bytes(const struct mf_dataset *set, const struct mf_reader_wish
 
 /* ---- reading ---- */
 
-/* Reads sample k of a slot. Any thread. */
+/* Gives the sample of item k to the others that have it. */
+static void share_sample(const struct mf_dataset *set, struct slot *slot, size_t k)
+{
+    const size_t values = input_values(set);
+
+    for (size_t i = k + 1; slot->like && i < slot->n; ++i) {
+        if (slot->like[i] != k) continue;
+        if (slot->x) memcpy(slot->x + i * set->bytes, slot->x + k * set->bytes, set->bytes);
+        if (slot->input) memcpy(slot->input + i * values, slot->input + k * values, values * sizeof *slot->input);
+    }
+}
+
+/* Reads the sample of item k of a slot. Any thread. */
 static int read_sample(struct mf_reader *r, struct slot *slot, size_t k, char *scratch)
 {
     const struct mf_dataset *set = r->set;
-    const size_t id = slot->id[k];
+    const size_t id = mf_item_sample(set, slot->id[k]);
     void *x = slot->x ? slot->x + k * set->bytes : (void *)(scratch + round_up(mf_sample_scratch(set)));
 
+    if (slot->like && slot->like[k] != k) return MF_OK;
     MF_TRY(mf_sample_read(set, r->file, scratch, id, x));
-    return slot->input ? mf_sample_input(set, id, x, slot->input + k * input_values(set)) : MF_OK;
+    if (slot->input) MF_TRY(mf_sample_input(set, id, x, slot->input + k * input_values(set)));
+    share_sample(set, slot, k);
+    return MF_OK;
 }
 
 /* Reads samples [first, first + count); the place of the first bad one, or the slot's n. */
@@ -249,6 +269,15 @@ size_t mf_reader_room(const struct mf_reader *r) { return r->wish.ahead - (r->wa
 
 double mf_reader_waited(const struct mf_reader *r) { return r->waited; }
 
+/* The first item of the slot with the sample of item k. */
+static size_t first_like(const struct mf_dataset *set, const struct slot *slot, size_t k)
+{
+    size_t i = 0;
+
+    while (mf_item_sample(set, slot->id[i]) != mf_item_sample(set, slot->id[k])) ++i;
+    return i;
+}
+
 void mf_reader_want(struct mf_reader *r, size_t n, const size_t *id)
 {
     const struct mf_dataset *set = r->set;
@@ -258,11 +287,15 @@ void mf_reader_want(struct mf_reader *r, size_t n, const size_t *id)
     slot->n = slot->bad = n;
     slot->next = slot->done = 0;
     for (size_t k = 0; k < n; ++k) {
-        MF_ASSERT(id[k] < set->samples);
+        size_t sample;
+
+        MF_ASSERT(id[k] < set->items);
+        sample = mf_item_sample(set, id[k]);
         slot->id[k] = id[k];
-        if (slot->label) slot->label[k] = set->label[id[k]];
+        if (slot->like) slot->like[k] = first_like(set, slot, k);
+        if (slot->label) slot->label[k] = set->label[sample];
         if (slot->real)
-            memcpy(slot->real + k * set->reals, set->real + id[k] * set->reals, set->reals * sizeof *slot->real);
+            memcpy(slot->real + k * set->reals, set->real + sample * set->reals, set->reals * sizeof *slot->real);
     }
     pthread_mutex_lock(&r->lock);
     ++r->wanted;

@@ -65,6 +65,13 @@ size_t mf_questions_first(const struct mf_questions *questions, size_t sample);
 int mf_questions_open(const struct mf_comm *comm, const struct mf_dataset *set, struct mf_questions **questions);
 void mf_questions_close(struct mf_questions *questions); /* NULL is accepted */
 
+/**
+ * Opens the questions of a set, which has them from then on: its items are questions, and splits list these. A question
+ * is in the split of its sample. A phrasing that is held out is in the test split or in none. The hash of the set
+ * covers them. Before readers are opened. Collective. Refuses as mf_questions_open().
+ */
+int mf_dataset_ask(const struct mf_comm *comm, struct mf_dataset *set);
+
 /** Questions of a set that is being made. */
 struct mf_questions_wish {
     const struct mf_questions_form *form;

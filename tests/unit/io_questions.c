@@ -1,14 +1,17 @@
-/* Questions of a dataset: every rank reads what all ranks wrote. A window of samples has a window of rows. */
+/* Questions of a dataset: every rank reads what all ranks wrote. A window of samples has a window of rows. As items of
+ * the set they are read with their samples, each once an epoch. */
 #include "io/questions.h"
 
 #include <string.h>
 
 #include "io/h5.h"
+#include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/order.h"
 #include "tests/check.h"
 #include "tests/scratch.h"
 
-enum { SAMPLES = 11, EACH = 3, TEXT = 8, OBJECTS = 2, FINDINGS = 3 };
+enum { SAMPLES = 11, EACH = 3, TEXT = 8, OBJECTS = 2, FINDINGS = 3, PIXELS = 12 };
 
 /* Rows before a sample: as many of each, or of some none. */
 static uint64_t before[SAMPLES + 1];
@@ -39,8 +42,10 @@ static struct mf_questions_form form = {.rows = SAMPLES * EACH,
 
 static int make_sample(void *context, size_t id, struct mf_sample *sample)
 {
+    uint8_t *x = sample->x;
+
     (void)context;
-    memset(sample->x, (int)id % 2, 12);
+    for (size_t i = 0; i < PIXELS; ++i) x[i] = id >> i & 1;
     return MF_OK;
 }
 
@@ -125,6 +130,73 @@ static void check_open(const struct mf_comm *comm, const char *path, struct mf_q
     mf_dataset_close(set);
 }
 
+/* ---- items ---- */
+
+/* A question is in the split of its sample. Phrasings that are held out are for tests. */
+static void check_splits(const struct mf_dataset *set, const struct mf_dataset *plain)
+{
+    size_t in[SAMPLES * EACH] = {0};
+
+    for (int s = 0; s < MF_SPLITS; ++s)
+        for (size_t k = 0; k < set->count[s]; ++k) {
+            const size_t item = set->id[s][k];
+
+            ++in[item];
+            CHECK(k == 0 || item > set->id[s][k - 1]);
+            CHECK(plain->split[item / EACH] == s && (s == MF_TEST || item % 5 != 0));
+        }
+    for (size_t i = 0; i < set->items; ++i)
+        CHECK(in[i] == (plain->split[i / EACH] == MF_TEST || i % 5 != 0) && mf_item_sample(set, i) == i / EACH);
+}
+
+struct reading {
+    double seen[SAMPLES * EACH];
+};
+
+static void take_batch(void *context, const struct mf_batch *batch)
+{
+    struct reading *r = context;
+
+    for (size_t k = 0; k < batch->n; ++k) {
+        ++r->seen[batch->id[k]];
+        for (size_t i = 0; i < PIXELS; ++i) {
+            CHECK(batch->x[k * PIXELS + i] == (batch->id[k] / EACH >> i & 1));
+            CHECK(batch->input[k * PIXELS + i] == (float)batch->x[k * PIXELS + i]);
+        }
+    }
+}
+
+/* Ranks share an epoch, in whose batches several questions have one image. */
+static void check_epoch(const struct mf_comm *comm, const struct mf_dataset *set, int threads)
+{
+    const size_t n = set->count[MF_TRAIN];
+    const struct mf_span own = mf_cut(n, (size_t)comm->size, (size_t)comm->rank);
+    const struct mf_reader_wish wish = {.threads = threads, .ahead = 2, .batch = 7, .raw = 1, .input = 1};
+    struct mf_arena *arena = NULL;
+    struct reading r = {{0}};
+    uint32_t id[SAMPLES * EACH];
+
+    CHECK(mf_arena_open(&arena, NULL, 0) == MF_OK);
+    for (size_t k = 0; k < own.count; ++k) id[k] = set->id[MF_TRAIN][mf_order(5, 1, n, own.first + k)];
+    CHECK(mf_samples_read(set, arena, &wish, own.count, id, take_batch, &r) == MF_OK);
+    mf_comm_sum(comm, set->items, r.seen);
+    for (size_t k = 0; k < n; ++k) CHECK(r.seen[set->id[MF_TRAIN][k]] == 1);
+    mf_arena_close(arena);
+}
+
+static void check_items(const struct mf_comm *comm, const char *path)
+{
+    struct mf_dataset *set = NULL, *plain = NULL;
+
+    CHECK(mf_dataset_open(comm, path, &plain) == MF_OK && plain->items == SAMPLES && !plain->questions);
+    CHECK(mf_dataset_open(comm, path, &set) == MF_OK && mf_dataset_ask(comm, set) == MF_OK);
+    CHECK(set->samples == SAMPLES && set->items == SAMPLES * EACH && strcmp(set->hash, plain->hash) != 0);
+    check_splits(set, plain);
+    for (int threads = 0; threads < 3; ++threads) check_epoch(comm, set, threads);
+    mf_dataset_close(set);
+    mf_dataset_close(plain);
+}
+
 int main(int argc, char **argv)
 {
     struct mf_questions want = {0};
@@ -145,6 +217,7 @@ int main(int argc, char **argv)
         form.rows = before[SAMPLES];
         CHECK(write_set(&comm, scratch_file("set.h5"), 0) == MF_OK);
         check_open(&comm, scratch_file("set.h5"), &want);
+        if (!uneven) check_items(&comm, scratch_file("set.h5"));
     }
     uneven = 0;
     count_rows();

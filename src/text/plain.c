@@ -36,7 +36,7 @@ static struct mf_json *typed(struct mf_json *at, const char *key, const char *na
     return part;
 }
 
-/* One added special token, unless it is there. Its number: that of the vocabulary. */
+/* One added special token, unless it is there. Its number: that of the vocabulary, of which @p path is the name. */
 static int add_token(struct mf_json *root, const char *path, const char *content)
 {
     struct mf_json *list = mf_json_get(root, "added_tokens"), *row;
@@ -150,22 +150,34 @@ static void bert_parts(const struct mf_json *config, struct mf_json *root, const
     put_special(root, frame, last);
 }
 
-static int read_bert(const char *path, const struct mf_json *config, struct mf_json *root)
+/* @p text: lines, which are changed. The first @p needs of BERT's special tokens must be there. */
+static int make_bert(const char *path, char *text, size_t n, size_t needs, const struct mf_json *config,
+                     struct mf_json *root)
 {
     static const char *const key[] = {"unk_token", "cls_token", "sep_token", "pad_token", "mask_token"};
     static const char *const standard[] = {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"};
     struct mf_json *model = typed(root, "model", "WordPiece"), *vocab = mf_json_object();
+
+    mf_json_put(model, "vocab", vocab);
+    mf_json_text(model, "unk_token", special(config, "unk_token", "[UNK]"));
+    MF_TRY(read_lines(path, text, n, vocab));
+    for (size_t i = 0; i < 5; ++i) {
+        const char *content = special(config, key[i], standard[i]);
+
+        if (i < needs || mf_json_get(vocab, content)) MF_TRY(add_token(root, path, content));
+    }
+    bert_parts(config, root, special(config, "cls_token", "[CLS]"), special(config, "sep_token", "[SEP]"));
+    return MF_OK;
+}
+
+static int read_bert(const char *path, const struct mf_json *config, struct mf_json *root)
+{
     char *text = NULL;
     size_t n;
     int rc = load_text(path, &text, &n);
 
-    mf_json_put(model, "vocab", vocab);
-    mf_json_text(model, "unk_token", special(config, "unk_token", "[UNK]"));
-    if (rc == MF_OK) rc = read_lines(path, text, n, vocab);
+    if (rc == MF_OK) rc = make_bert(path, text, n, 5, config, root);
     free(text);
-    for (size_t i = 0; rc == MF_OK && i < 5; ++i) rc = add_token(root, path, special(config, key[i], standard[i]));
-    if (rc != MF_OK) return rc;
-    bert_parts(config, root, special(config, "cls_token", "[CLS]"), special(config, "sep_token", "[SEP]"));
     return rc;
 }
 
@@ -244,6 +256,29 @@ static int load_config(const char *folder, struct mf_json **config)
     return rc;
 }
 
+static struct mf_json *plain_root(void)
+{
+    struct mf_json *root = mf_json_object();
+
+    mf_json_put(root, "added_tokens", mf_json_array());
+    return root;
+}
+
+int mf_plain_words(const char *name, const char *lines, struct mf_json **value)
+{
+    char *text = MF_MUST(strdup(lines), "a vocabulary");
+    struct mf_json *root = plain_root();
+    const int rc = make_bert(name, text, strlen(text), 3, NULL, root);
+
+    free(text);
+    if (rc != MF_OK) {
+        mf_json_free(root);
+        root = NULL;
+    }
+    *value = root;
+    return rc;
+}
+
 int mf_plain_load(const char *folder, struct mf_json **value)
 {
     char *words = mf_format("%s/vocab.json", folder), *merges = mf_format("%s/merges.txt", folder);
@@ -253,8 +288,7 @@ int mf_plain_load(const char *folder, struct mf_json **value)
     int rc = is_gpt2 || is_bert ? load_config(folder, &config) : MF_OK;
 
     if (rc == MF_OK && (is_gpt2 || is_bert)) {
-        root = mf_json_object();
-        mf_json_put(root, "added_tokens", mf_json_array());
+        root = plain_root();
         rc = is_gpt2 ? read_gpt2(words, merges, config, root) : read_bert(lines, config, root);
     }
     free(words);

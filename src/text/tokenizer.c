@@ -134,25 +134,40 @@ static int load(const char *path, char **file, struct mf_json **root)
     return mf_tokenizer_file_load(*file, root);
 }
 
-int mf_tokenizer_open(const char *path, struct mf_tokenizer **tokenizer)
+/* @p rc: whether @p root could be had. It is freed. */
+static int make(int rc, const char *name, struct mf_json *root, struct mf_tokenizer **tokenizer)
 {
     struct mf_tokenizer *t = NULL;
-    struct mf_json *root = NULL;
-    char *file = NULL;
-    int rc = load(path, &file, &root);
 
     if (rc == MF_OK) {
         t = MF_MUST(calloc(1, sizeof *t), "a tokenizer");
-        rc = read_all(file, root, t);
+        rc = read_all(name, root, t);
     }
     if (rc != MF_OK) {
         mf_tokenizer_close(t);
         t = NULL;
     }
     mf_json_free(root);
-    free(file);
     *tokenizer = t;
     return rc;
+}
+
+int mf_tokenizer_open(const char *path, struct mf_tokenizer **tokenizer)
+{
+    struct mf_json *root = NULL;
+    char *file = NULL;
+    const int loaded = load(path, &file, &root), rc = make(loaded, file ? file : path, root, tokenizer);
+
+    free(file);
+    return rc;
+}
+
+int mf_tokenizer_of_words(const char *name, const char *lines, struct mf_tokenizer **tokenizer)
+{
+    struct mf_json *root = NULL;
+    const int made = mf_plain_words(name, lines, &root);
+
+    return make(made, name, root, tokenizer);
 }
 
 void mf_tokenizer_close(struct mf_tokenizer *t)

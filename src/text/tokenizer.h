@@ -17,6 +17,10 @@ struct mf_tokenizer;
  * closes.
  */
 int mf_tokenizer_open(const char *path, struct mf_tokenizer **tokenizer);
+
+/** The same of a vocabulary in memory: @p lines has a token in each, as a vocab.txt. It is cut as BERT's is, in small
+ * letters. It needs [UNK], [CLS] and [SEP]. @p name: whose it is, for sentences. */
+int mf_tokenizer_of_words(const char *name, const char *lines, struct mf_tokenizer **tokenizer);
 void mf_tokenizer_close(struct mf_tokenizer *tokenizer);
 
 /** How texts become numbers. */

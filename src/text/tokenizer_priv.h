@@ -28,6 +28,9 @@ struct mf_tokenizer {
  * frees. Refuses with MF_INPUT. */
 int mf_plain_load(const char *folder, struct mf_json **value);
 
+/** The same of a vocabulary for WordPiece, a line each, of which @p name is the name in sentences. */
+int mf_plain_words(const char *name, const char *lines, struct mf_json **value);
+
 /** The bytes that a file may have: what it has, at most MF_TOKENIZER_FILE_MOST. Refuses a longer one with MF_INPUT. */
 enum { MF_TOKENIZER_FILE_MOST = 128 << 20, MF_TOKENIZER_VALUES_MOST = 8 << 20 };
 int mf_tokenizer_file_room(const char *path, size_t *most);

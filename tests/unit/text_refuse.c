@@ -143,6 +143,23 @@ static void check_pair(void)
     mf_tokenizer_close(t);
 }
 
+/* A vocabulary in memory. It is cut in small letters. */
+static void check_words(void)
+{
+    static const uint32_t want[] = {2, 4, 5, 1, 3};
+    struct mf_tokenizer *t = NULL;
+    struct mf_tokens got = {0};
+
+    CHECK(mf_tokenizer_of_words("a set", "[PAD]\n[UNK]\n[CLS]\n[SEP]\nphase\n##s\n", &t) == MF_OK);
+    if (t) CHECK(mf_tokenizer_encode(t, "Phases ?", 8, 0, &got) == MF_OK);
+    CHECK(got.count == 5 && memcmp(got.at, want, sizeof want) == 0);
+    mf_tokens_free(&got);
+    mf_tokenizer_close(t);
+    CHECK(mf_tokenizer_of_words("a set", "phase\n", &t) == MF_INPUT && !t);
+    CHECK(strstr(mf_err_text(), "'a set' lacks the special token '[UNK]'"));
+    mf_err_clear();
+}
+
 int main(void)
 {
     struct rusage used;
@@ -150,6 +167,7 @@ int main(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) check_refused(cases[i].text, cases[i].says);
     check_deep();
     check_pair();
+    check_words();
     getrusage(RUSAGE_SELF, &used);
     CHECK(SANITIZED || used.ru_maxrss < 64 << 10);
     return failures != 0;

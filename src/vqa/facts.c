@@ -172,59 +172,78 @@ static int answer(const struct mf_micro *micro, const struct mf_vqa_question *q,
 }
 
 /* The largest of both phases, in turn. */
-static void put_objects(const struct mf_micro *micro, const struct components of[2], struct mf_vqa_facts *facts)
+static void put_objects(const struct mf_micro *micro, const struct components of[2],
+                        float object[MF_VQA_OBJECTS][MF_VQA_OBJECT])
 {
     const size_t *n = micro->slab.dims + 1;
     size_t at[2] = {0};
 
-    memset(facts->object, 0, sizeof facts->object);
+    memset(object, 0, MF_VQA_OBJECTS * sizeof *object);
     for (size_t k = 0; k < MF_VQA_OBJECTS && (at[0] < of[0].listed || at[1] < of[1].listed); ++k) {
         const int dark =
             at[0] < of[0].listed && (at[1] == of[1].listed || of[0].cluster[at[0]].size >= of[1].cluster[at[1]].size);
         const struct components *it = &of[!dark];
         const size_t c = at[!dark]++;
-        float *object = facts->object[k];
 
         for (int a = 0; a < 2; ++a) {
-            object[a] = (float)it->low[c][a] / (float)n[a];
-            object[2 + a] = (float)(it->high[c][a] + 1) / (float)n[a];
+            object[k][a] = (float)it->low[c][a] / (float)n[a];
+            object[k][2 + a] = (float)(it->high[c][a] + 1) / (float)n[a];
         }
-        object[4] = (float)((double)it->cluster[c].size / (double)(n[0] * n[1]));
-        object[5] = (float)!dark;
+        object[k][4] = (float)((double)it->cluster[c].size / (double)(n[0] * n[1]));
+        object[k][5] = (float)!dark;
     }
 }
 
-static int find(const struct mf_measure_job *job, int kind, uint32_t *id, struct components of[2],
-                struct mf_vqa_facts *facts)
+static void answer_all(const struct mf_micro *micro, int kind, const struct components of[2],
+                       struct mf_vqa_facts *facts)
 {
     double value[MEASURES];
 
-    for (int p = 0; p < 2; ++p) MF_TRY(list(job, p, id, &of[p]));
-    measure(job->micro, of, value);
+    measure(micro, of, value);
     for (size_t q = 0; q < MF_VQA_QUESTIONS; ++q)
-        facts->answer[q] = (int8_t)answer(job->micro, &mf_vqa_questions[q], kind, of, value);
+        facts->answer[q] = (int8_t)answer(micro, &mf_vqa_questions[q], kind, of, value);
     for (size_t f = 0; f < MF_VQA_FINDINGS; ++f) {
         const double it = value[measure_of[f]], threshold = mf_vqa_findings[f].threshold;
 
         facts->finding[f] = near(it, threshold) ? MF_VQA_NO_FINDING : it >= threshold;
     }
-    put_objects(job->micro, of, facts);
-    return MF_OK;
+    put_objects(micro, of, facts->object);
+}
+
+/* The components of both phases, which the caller frees in every case. */
+static int find(const struct mf_measure_job *job, struct components of[2])
+{
+    const size_t pixels = job->micro->slab.dims[1] * job->micro->slab.dims[2];
+    uint32_t *id = malloc(pixels * sizeof *id);
+    int rc = MF_OK;
+
+    MF_ASSERT(job->comm->size == 1 && job->micro->phases == 2 && job->micro->slab.dims[0] == 1);
+    for (int p = 0; p < 2; ++p) {
+        of[p] = (struct components){.cluster = malloc(pixels * sizeof *of[p].cluster)};
+        if (!id || !of[p].cluster)
+            rc = mf_fail(MF_MEMORY, "no memory for the components of an image of %zu pixels", pixels);
+    }
+    for (int p = 0; rc == MF_OK && p < 2; ++p) rc = list(job, p, id, &of[p]);
+    free(id);
+    return rc;
 }
 
 int mf_vqa_find(const struct mf_measure_job *job, int kind, struct mf_vqa_facts *facts)
 {
-    const size_t pixels = job->micro->slab.dims[1] * job->micro->slab.dims[2];
-    uint32_t *id = malloc(pixels * sizeof *id);
-    struct components of[2] = {{0}, {0}};
-    int rc = MF_OK;
+    struct components of[2];
+    const int rc = find(job, of);
 
-    MF_ASSERT(job->comm->size == 1 && job->micro->phases == 2 && job->micro->slab.dims[0] == 1);
-    for (int p = 0; p < 2; ++p) of[p].cluster = malloc(pixels * sizeof *of[p].cluster);
-    if (!id || !of[0].cluster || !of[1].cluster)
-        rc = mf_fail(MF_MEMORY, "no memory for the components of an image of %zu pixels", pixels);
-    if (rc == MF_OK) rc = find(job, kind, id, of, facts);
+    if (rc == MF_OK) answer_all(job->micro, kind, of, facts);
     for (int p = 0; p < 2; ++p) free(of[p].cluster);
-    free(id);
+    return rc;
+}
+
+int mf_vqa_objects(const struct mf_measure_job *job, float object[MF_VQA_OBJECTS][MF_VQA_OBJECT])
+{
+    struct components of[2];
+    const int rc = find(job, of);
+
+    if (rc == MF_OK) put_objects(job->micro, of, object);
+    for (int p = 0; p < 2; ++p) free(of[p].cluster);
     return rc;
 }

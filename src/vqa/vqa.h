@@ -85,6 +85,9 @@ struct mf_vqa_facts {
  */
 int mf_vqa_find(const struct mf_measure_job *job, int kind, struct mf_vqa_facts *facts);
 
+/** Finds the objects alone. */
+int mf_vqa_objects(const struct mf_measure_job *job, float object[MF_VQA_OBJECTS][MF_VQA_OBJECT]);
+
 /** Writes the words of question @p q in phrasing @p phrasing < MF_VQA_PHRASINGS into @p text. Local. */
 void mf_vqa_text(size_t q, size_t phrasing, char text[MF_VQA_TEXT]);
 

@@ -187,11 +187,11 @@ static void check_findings(const struct mf_vqa_facts *facts)
     }
 }
 
-static void check_objects(const struct mf_vqa_facts *facts)
+static void check_objects(const float (*object)[MF_VQA_OBJECT])
 {
     for (size_t k = 0; k < MF_VQA_OBJECTS; ++k) {
         const struct flooded *p = &part[k];
-        const float *is = facts->object[k];
+        const float *is = object[k];
 
         if (k >= parts) {
             for (int v = 0; v < MF_VQA_OBJECT; ++v) CHECK(is[v] == 0);
@@ -211,6 +211,7 @@ static void check_image(void)
     struct mf_micro micro = {.ndim = 2, .phases = 2, .spacing = {1, 1, 1}, .phase = pixel};
     struct mf_measure_job job = {.comm = &comm, .arena = arena, .micro = &micro, .periodic = 1};
     struct mf_vqa_facts facts;
+    float object[MF_VQA_OBJECTS][MF_VQA_OBJECT];
 
     micro.slab = mf_slab_of(&comm, (size_t[3]){1, ny, nx}, 0);
     flood_all();
@@ -219,7 +220,10 @@ static void check_image(void)
         CHECK_SAYS(facts.answer[q] == true_answer(&mf_vqa_questions[q], 5), "question %zu of %zu x %zu: %d, not %d", q,
                    ny, nx, facts.answer[q], true_answer(&mf_vqa_questions[q], 5));
     check_findings(&facts);
-    check_objects(&facts);
+    check_objects((const float(*)[MF_VQA_OBJECT])facts.object);
+    memset(object, 255, sizeof object);
+    CHECK(mf_vqa_objects(&job, object) == MF_OK);
+    check_objects((const float(*)[MF_VQA_OBJECT])object);
 }
 
 /* Noise of blocks with many fractions, stripes, a cross, one phase alone. */

@@ -164,7 +164,8 @@ static void results(const struct mf_json *split, FILE *to)
     if (mf_json_get(split, "accuracy")) fprintf(to, "accuracy %s", mf_accuracy_text(judged(split, 0, NULL), text));
 }
 
-const struct mf_learn_show mf_show_classify = {.picture = "confusion.png",
+const struct mf_learn_show mf_show_classify = {.verb = "classify",
+                                               .picture = "confusion.png",
                                                .title = "classes:",
                                                .draw = draw,
                                                .print = print,

@@ -148,7 +148,8 @@ static void results(const struct mf_json *split, FILE *to)
         fprintf(to, "%s%s", c ? " " : "R2 ", mf_r2_text(mf_json_to_finite(mf_json_item(r2, c)), text));
 }
 
-const struct mf_learn_show mf_show_regress = {.picture = "predicted.png",
+const struct mf_learn_show mf_show_regress = {.verb = "regress",
+                                              .picture = "predicted.png",
                                               .draws_outputs = 1,
                                               .title = "predicts:",
                                               .draw = draw,

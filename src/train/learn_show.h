@@ -15,6 +15,7 @@ struct mf_scored {
 };
 
 struct mf_learn_show {
+    const char *verb;    /* infer VERB predicts; NULL: none does */
     const char *picture; /* its file; NULL: scores are not drawn */
     int draws_outputs;   /* the picture needs the outputs of all samples */
     const char *title;   /* of the list of outputs: "classes:" */

@@ -22,18 +22,19 @@
 #include "src/train/learn_show.h"
 #include "src/train/saved.h"
 
-static const struct mf_opt rows[] = {
+const struct mf_opt mf_infer_file_rows[] = {
     MF_OPT(mf_infer_cmd, "threshold", threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value"),
     MF_OPT(mf_infer_cmd, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT(mf_infer_cmd, "dataset", dataset, MF_TEXT, NULL,
            "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),
-    MF_PREDICT_ROW(mf_infer_cmd),
+    MF_PREDICT_ROW(mf_infer_cmd), MF_OPT_END};
+static const struct mf_opt crew_rows[] = {
     MF_OPT(mf_infer_cmd, "pp", stages, MF_LONG, NULL, "ranks that run the model together, as stages of a pipeline"),
     MF_OPT(mf_infer_cmd, "map", map, MF_TEXT, NULL,
            "which stage has which part of the model (mesoforge map). Stages are named cpu, cuda:N or rank:N"),
     MF_OPT_END};
-const struct mf_opt *const mf_infer_tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
+const struct mf_opt *const mf_infer_tables[] = {mf_infer_file_rows, crew_rows, mf_log_view_rows, mf_common_opts, NULL};
 
 struct job {
     struct mf_session *session;
@@ -41,8 +42,10 @@ struct job {
     const char *model, *const *files;
     size_t count; /* of files */
     uint8_t *is_set;
+    const struct mf_infer_maker *maker; /* of another network than that of a crew; NULL: none */
     struct mf_crew crew;
-    struct mf_model *run;
+    struct mf_model *run; /* of the crew */
+    struct mf_infer_net net;
     const struct mf_model_card *card;
     struct mf_task task;
     size_t batch, voxels, outputs;
@@ -56,16 +59,16 @@ struct job {
 
 /* -- the model -- */
 
-static int check_kind(const struct job *job, const struct mf_learn *learn)
+int mf_infer_check_kind(const char *model, const struct mf_task *task, const struct mf_learn *learn)
 {
-    const char *name = job->task.learn->name;
+    const char *name = task->learn->name, *verb = task->learn->show->verb;
 
-    if (job->task.learn == learn) return MF_OK;
-    if (!job->task.learn->show->line)
+    if (task->learn == learn) return MF_OK;
+    if (!verb)
         return mf_fail(MF_USAGE,
-                       "'%s' is a model of train %s, which predicts nothing; try: mesoforge generate --model %s",
-                       job->model, name, job->model);
-    return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", job->model, name, name);
+                       "'%s' is a model of train %s, which predicts nothing; try: mesoforge generate --model %s", model,
+                       name, model);
+    return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", model, verb, verb);
 }
 
 /* Fewer labels would make phases of the wrong number, and images have none. */
@@ -81,20 +84,43 @@ static int check_options(const struct mf_model_card *s, const struct mf_infer_cm
                    labels, MF_S(labels), s->path, s->phases);
 }
 
+static int feed(void *of, size_t row, const void *sample) { return mf_model_feed(of, row, sample); }
+
+static void feed_input(void *of, size_t row, const float *input) { mf_model_feed_input(of, row, input); }
+
+static int answer(void *of, size_t n, float *output)
+{
+    mf_model_walk(of, n);
+    return mf_model_output(of, n, output);
+}
+
+/* The model of a crew predicts. */
+static int open_model(struct job *job, const struct mf_learn *learn)
+{
+    const struct mf_session *s = job->session;
+    const struct mf_model_card *c;
+
+    mf_place_map_say(job->o->map, (size_t)s->comm->size, !s->backend->devices);
+    MF_TRY(mf_agree(s->comm, mf_crew_model(&job->crew, job->model, job->batch, s->queue, &job->run)));
+    c = mf_model_says(job->run);
+    MF_TRY(mf_safetensors_same(s->comm, c->file));
+    MF_TRY(mf_task_load(c, &job->task));
+    MF_TRY(mf_infer_check_kind(job->model, &job->task, learn));
+    job->net = (struct mf_infer_net){job->run, c, c->outputs.count, feed, feed_input, answer};
+    return MF_OK;
+}
+
 static int start(struct job *job, const struct mf_learn *learn)
 {
     const struct mf_session *s = job->session;
     const struct mf_model_card *c;
 
     MF_TRY(mf_crew_open(s->comm, job->o->stages, job->o->map, &job->crew));
-    mf_place_map_say(job->o->map, (size_t)s->comm->size, !s->backend->devices);
-    MF_TRY(mf_agree(s->comm, mf_crew_model(&job->crew, job->model, job->batch, s->queue, &job->run)));
-    job->card = c = mf_model_says(job->run);
-    MF_TRY(mf_safetensors_same(s->comm, c->file));
-    MF_TRY(mf_task_load(c, &job->task));
-    MF_TRY(check_kind(job, learn));
+    MF_TRY(job->maker ? job->maker->open(s, job->o, job->model, job->maker->context, &job->net)
+                      : open_model(job, learn));
+    job->card = c = job->net.card;
     MF_TRY(check_options(c, job->o));
-    job->outputs = c->outputs.count;
+    job->outputs = job->predictions.outputs = job->net.outputs;
     job->voxels = c->dims[0] * c->dims[1] * c->dims[2];
     job->each = c->phases ? 1 : c->dims[3] * sizeof(float);
     job->tile = MF_MUST(malloc(job->voxels * job->each), "a tile");
@@ -108,10 +134,8 @@ static int agree(const struct job *job, int rc) { return job->crew.stages > 1 ? 
 /* Answers of the rows that the model was given. Collective in the crew. */
 static int predict(struct job *job, const char *file, size_t n, float *output)
 {
-    int rc;
+    const int rc = job->net.answer(job->net.of, n, output);
 
-    mf_model_walk(job->run, n);
-    rc = mf_model_output(job->run, n, output);
     if (rc != MF_NUMERIC) return rc;
     mf_err_clear();
     return mf_fail(MF_NUMERIC, "the model of '%s' predicts no number of '%s': its output overflows", job->model, file);
@@ -163,7 +187,7 @@ static int predict_field(struct job *job, const char *file, const struct field *
     for (int a = 0; a < 3; ++a) all *= tiles[a] = (field->dims[a] + s->dims[a] - 1) / s->dims[a];
     for (size_t k = 0; rc == MF_OK && k < all; ++k) {
         cut(job, field, tiles, k);
-        rc = mf_model_feed(job->run, filled++, job->tile);
+        rc = job->net.feed(job->net.of, filled++, job->tile);
         if (rc != MF_OK || (filled < job->batch && k + 1 < all)) continue;
         rc = predict(job, file, filled, job->output);
         for (size_t i = 0; i < filled * job->outputs; ++i) sum[i % job->outputs] += (double)job->output[i];
@@ -377,7 +401,7 @@ static void predict_batch(void *context, const struct mf_batch *batch)
     const struct job *job = to->job;
 
     for (size_t r = 0; r < batch->n; ++r)
-        mf_model_feed_input(job->run, r, batch->input + r * job->voxels * job->card->dims[3]);
+        job->net.feed_input(job->net.of, r, batch->input + r * job->voxels * job->card->dims[3]);
     agree_on_batch(to, MF_OK);
     if (!to->ended) to->rc = predict(to->job, to->file, batch->n, to->end);
     to->end += batch->n * job->outputs;
@@ -510,8 +534,10 @@ static int show(struct job *job)
     const char *output = s->common->output;
 
     if (job->predictions.lines == 0) return MF_OK;
-    if (output) MF_TRY(mf_predict_table(s->comm, output, mf_predictions_put, &job->predictions));
-    return mf_agree(s->comm, s->comm->rank == 0 ? mf_predictions_print(&job->predictions) : MF_OK);
+    if (output)
+        MF_TRY(mf_predict_table(s->comm, output, job->maker ? job->maker->put : mf_predictions_put, &job->predictions));
+    if (s->comm->rank != 0) return mf_agree(s->comm, MF_OK);
+    return mf_agree(s->comm, (job->maker ? job->maker->print : mf_predictions_print)(&job->predictions));
 }
 
 static int infer(struct job *job, const struct mf_learn *learn)
@@ -530,9 +556,10 @@ static int infer(struct job *job, const struct mf_learn *learn)
     return mf_refused_end(&job->refused, job->count);
 }
 
-int mf_infer_run(struct mf_session *session, void *options, const struct mf_learn *learn)
+int mf_infer_run(struct mf_session *session, const void *options, const struct mf_learn *learn,
+                 const struct mf_infer_maker *maker)
 {
-    struct job job = {.session = session, .o = options};
+    struct job job = {.session = session, .o = options, .maker = maker};
     const char *const *words;
     int rc;
 
@@ -540,8 +567,12 @@ int mf_infer_run(struct mf_session *session, void *options, const struct mf_lear
     job.model = words[0];
     job.files = words + 1;
     job.batch = (size_t)job.o->batch;
-    job.predictions = (struct mf_predictions){
-        .session = session, .model = job.model, .task = &job.task, .files = job.files, .refused = &job.refused};
+    job.predictions = (struct mf_predictions){.session = session,
+                                              .model = job.model,
+                                              .task = &job.task,
+                                              .files = job.files,
+                                              .refused = &job.refused,
+                                              .context = maker ? maker->context : NULL};
     rc = infer(&job, learn);
     mf_task_close(&job.task);
     mf_model_close(job.run);

@@ -12,6 +12,7 @@ struct mf_infer_cmd {
     long batch, stages;
 };
 
+extern const struct mf_opt mf_infer_file_rows[]; /* of files alone */
 extern const struct mf_opt *const mf_infer_tables[];
 
 #define MF_INFER_TEXT                                                                                                  \
@@ -28,7 +29,37 @@ extern const struct mf_opt *const mf_infer_tables[];
 /** Refuses options (MF_USAGE) of verb @p verb. Local. */
 int mf_infer_check(const struct mf_session *session, const void *options, const char *verb);
 
-/** Predicts, by a model of kind @p learn. Collective; refuses (agreed). */
-int mf_infer_run(struct mf_session *session, void *options, const struct mf_learn *learn);
+/** A network that is asked about samples, a batch at a time. @p of: what it is. */
+struct mf_infer_net {
+    void *of;
+    const struct mf_model_card *card;
+    size_t outputs; /* numbers about a sample */
+    /** Give row @p row of the next batch a sample, as mf_model_feed() and mf_model_feed_input(). */
+    int (*feed)(void *of, size_t row, const void *sample);
+    void (*feed_input)(void *of, size_t row, const float *input);
+    /** Answers about the first @p n rows: [n][outputs]. MF_NUMERIC. */
+    int (*answer)(void *of, size_t n, float *output);
+};
+
+struct mf_predictions;
+
+/** How a verb makes a network of its own, and shows what that says. */
+struct mf_infer_maker {
+    void *context;
+    /** Collective; refuses (agreed). */
+    int (*open)(const struct mf_session *session, const struct mf_infer_cmd *options, const char *model, void *context,
+                struct mf_infer_net *net);
+    /** As mf_predictions_print() and mf_predictions_put(). Numbers are means over the tiles of a file. */
+    int (*print)(const struct mf_predictions *predictions);
+    void (*put)(const void *predictions, FILE *to);
+};
+
+/** Refuses with MF_USAGE a task of another kind than @p learn: a user wants another verb. Local. */
+int mf_infer_check_kind(const char *model, const struct mf_task *task, const struct mf_learn *learn);
+
+/** Predicts for files and sets: by a model of kind @p learn, or by the network of a maker. Collective; refuses
+ * (agreed). */
+int mf_infer_run(struct mf_session *session, const void *options, const struct mf_learn *learn,
+                 const struct mf_infer_maker *maker);
 
 #endif

@@ -11,7 +11,7 @@
 
 void mf_predictions_add(struct mf_predictions *s, struct mf_predicted said, const float *output)
 {
-    const size_t bytes = mf_task_outputs(s->task) * sizeof *output;
+    const size_t bytes = s->outputs * sizeof *output;
 
     if (s->lines == s->room) {
         s->room = 2 * s->room + 16;
@@ -48,23 +48,30 @@ static struct mf_json *json_of(const struct mf_task *task, const struct mf_predi
     return j;
 }
 
-static int print_json(const struct mf_predictions *s)
+int mf_predictions_json(const struct mf_predictions *s, const char *key, struct mf_json *all)
 {
-    struct mf_json *all = mf_json_array(), *refused = mf_json_array(), *j = mf_json_object();
+    struct mf_json *refused = mf_json_array(), *j = mf_json_object();
     int rc;
 
-    for (size_t i = 0; i < s->lines; ++i) mf_json_put(all, NULL, json_of(s->task, &s->said[i]));
     for (size_t i = 0; i < s->refused->count; ++i) {
         struct mf_json *one = mf_json_object();
 
         MF_JSON(one, "file", s->files[s->refused->file[i].place], "error", (const char *)s->refused->file[i].why);
         mf_json_put(refused, NULL, one);
     }
-    MF_JSON(j, "model", s->model, "predictions", all, "refused", refused);
+    MF_JSON(j, "model", s->model, key, all, "refused", refused);
     MF_JSON(j, "seconds", mf_now() - s->session->start, "ranks", s->session->comm->size);
     rc = mf_json_write(j, stdout);
     mf_json_free(j);
     return rc;
+}
+
+static int print_json(const struct mf_predictions *s)
+{
+    struct mf_json *all = mf_json_array();
+
+    for (size_t i = 0; i < s->lines; ++i) mf_json_put(all, NULL, json_of(s->task, &s->said[i]));
+    return mf_predictions_json(s, "predictions", all);
 }
 
 int mf_predictions_print(const struct mf_predictions *s)

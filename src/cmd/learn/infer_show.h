@@ -21,6 +21,8 @@ struct mf_predictions {
     const struct mf_session *session;
     const char *model; /* its file */
     const struct mf_task *task;
+    const void *context; /* of who made the network */
+    size_t outputs;      /* of a file or sample */
     const char *const *files;
     const struct mf_refused *refused; /* of these */
     struct mf_predicted *said;
@@ -33,6 +35,9 @@ void mf_predictions_free(struct mf_predictions *predictions);
 
 /** Prints all on standard output. Local; MF_OUTPUT. */
 int mf_predictions_print(const struct mf_predictions *predictions);
+
+/** Prints an object with the answers @p all_take under @p key. MF_OUTPUT. */
+int mf_predictions_json(const struct mf_predictions *predictions, const char *key, struct mf_json *all_take);
 
 /** Prints a table of commas; for mf_predict_table(). */
 void mf_predictions_put(const void *predictions, FILE *to);

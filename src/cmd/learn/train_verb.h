@@ -32,7 +32,7 @@ extern const char *const mf_train_names[], *const mf_train_small[];
     }                                                                                                   \
     static int infer_run(struct mf_session *s, void *options)                                           \
     {                                                                                                   \
-        return mf_infer_run(s, options, mf_train_##kind.learn);                                         \
+        return mf_infer_run(s, options, mf_train_##kind.learn, NULL);                                   \
     }                                                                                                   \
     static int infer_check(const struct mf_session *s, void *options)                                   \
     {                                                                                                   \

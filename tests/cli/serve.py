@@ -23,6 +23,7 @@ import time
 from runs import check, finish
 
 PROGRAM, MPIEXEC, FIXTURES = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
+LOOKS = {}  # at /metrics of a server, by its port
 PROMPTS = ["a pore", "the", "phase " * 5, "x"]
 
 
@@ -66,7 +67,9 @@ def server(*words, ranks=0, status=0, ends=signal.SIGTERM, model=None):
         check(False, f"serve {words}: {line} {process.communicate()[1].decode()}")
         finish("serve")
     try:
-        yield int(line.split(":")[2].split()[0]), process
+        port = int(line.split(":")[2].split()[0])
+        LOOKS[port] = 0
+        yield port, process
     finally:
         process.send_signal(ends)
         try:
@@ -103,18 +106,34 @@ def events(data):
     return [json.loads(line[5:]) for line in data.decode().split("\n") if line.startswith("data:") and "[DONE]" not in line]
 
 
-def number(port, name):
+def metrics(port):
+    """Numbers of /metrics by name. "ended" are the requests of which the server has let go, but for those of /metrics."""
+    LOOKS[port] += 1
+    found = {"ended": 1 - LOOKS[port]}
     for line in ask(port, "/metrics")[2].decode().splitlines():
-        if line.startswith(f"mesoforge_{name} "):
-            return float(line.split()[1])
-    return None
+        if line.startswith("mesoforge_requests_total"):
+            found["ended"] += float(line.split()[1])
+        elif line.startswith("mesoforge_"):
+            found[line.split()[0][10:]] = float(line.split()[1])
+    return found
+
+
+def number(port, name):
+    return metrics(port)[name]
 
 
 def wait_for(what, seconds=20):
+    """The state may be over at a second look, so there is none."""
     until = time.monotonic() + seconds
-    while not what() and time.monotonic() < until:
+    while not (found := what()) and time.monotonic() < until:
         time.sleep(0.01)
-    return what()
+    return found
+
+
+def nothing_left(port, ended):
+    """So many requests have come and ended, and the server has nothing of them."""
+    now = metrics(port)
+    return now["ended"] >= ended and not any(now[name] for name in ("requests_active", "queue_length", "cache_pages_used"))
 
 
 def at_once(work, arguments):
@@ -181,16 +200,17 @@ def slow_request(port, path="/generate", **body):
 
 def leaving_clients(port):
     """Pages are given back, and nothing remains of the queue."""
-    check(number(port, "cache_pages_used") == 0, "pages before")
+    before = metrics(port)
+    check(before["cache_pages_used"] == 0, "pages before")
     gone = [slow_request(port, ("/generate", "/generate_stream")[k % 2]) for k in range(20)]
     check(wait_for(lambda: number(port, "requests_active") > 0), "requests run")
     for s in gone:
         s.close()
-    check(wait_for(lambda: number(port, "cache_pages_used") == 0 and number(port, "queue_length") == 0), "clients have gone")
+    check(wait_for(lambda: nothing_left(port, before["ended"] + 20)), "clients have gone")
     half = slow_request(port, "/generate_stream")
     half.recv(1)
     half.close()
-    check(wait_for(lambda: number(port, "cache_pages_used") == 0), "a client of a stream has gone")
+    check(wait_for(lambda: nothing_left(port, before["ended"] + 21)), "a client of a stream has gone")
 
 
 def crowd(port):
@@ -236,9 +256,10 @@ def vectors(folder):
                                    (422, "/embed", {"inputs": [[1, 110]]}), (400, "/embed", {"inputs": [""]}), (404, "/generate", {"inputs": "a"})):
             found, _, data = ask(port, path, body)
             check(found == status and b"error" in data, f"{path} {body}: {found} {data[:200]}")
+        before = number(port, "ended")
         for s in [slow_request(port, "/embed", inputs=texts * 6) for _ in range(20)]:
             s.close()
-        check(wait_for(lambda: number(port, "requests_active") == 0 and number(port, "queue_length") == 0), "clients of vectors have gone")
+        check(wait_for(lambda: nothing_left(port, before + 20)), "clients of vectors have gone")
         check(embed(port, "the") == unit[1:2], "the server goes on")
 
 

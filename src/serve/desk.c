@@ -208,7 +208,6 @@ static struct mf_ticket *pop(struct mf_desk *d)
 {
     struct mf_ticket *t = d->first;
 
-    if (!t) return NULL;
     d->first = t->next;
     if (!d->first) d->last = &d->first;
     t->next = NULL;
@@ -228,14 +227,14 @@ static struct timespec after(double seconds)
     return t;
 }
 
-struct mf_ticket *mf_desk_take(struct mf_desk *d, double seconds)
+struct mf_ticket *mf_desk_take(struct mf_desk *d, double seconds, double before)
 {
     const struct timespec until = after(seconds);
-    struct mf_ticket *t;
+    struct mf_ticket *t = NULL;
 
     lock(d);
     if (!d->first && seconds > 0) (void)pthread_cond_timedwait(&d->bell, &d->lock, &until);
-    t = pop(d);
+    if (d->first && d->first->came < before) t = pop(d);
     unlock(d);
     return t;
 }

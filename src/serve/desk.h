@@ -87,8 +87,9 @@ int mf_desk_leave(struct mf_ticket *ticket);
 
 /* -- of the engine -- */
 
-/** The oldest ticket; NULL: there is none. Waits at most @p seconds for one, or for mf_desk_turn(). */
-struct mf_ticket *mf_desk_take(struct mf_desk *desk, double seconds);
+/** The oldest ticket, if it came @p before this time (mf_now()); NULL: there is none. Waits at most @p seconds for one,
+ * or for mf_desk_turn(). */
+struct mf_ticket *mf_desk_take(struct mf_desk *desk, double seconds, double before);
 /** The engine could take so many tickets at once. So many may be in the queue beside those that wait. 0 at first. */
 void mf_desk_room(struct mf_desk *desk, size_t tickets);
 /** Tickets that wait. */

@@ -25,6 +25,7 @@ struct mf_job {
     int is_over;            /* the ticket was left: answered, failed, or given up */
     int has_said;           /* the client was told something */
     double last;            /* [s] when the last token came; 0: none did */
+    double turn;            /* [s] when it last got a place among those at work */
 };
 
 struct mf_job *mf_job_open(const struct mf_job_wish *wish, struct mf_ticket *ticket);

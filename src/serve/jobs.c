@@ -1,13 +1,16 @@
 /* See jobs.h. */
 #include "src/serve/jobs.h"
 
+#include <math.h>
+
 #include "src/base/log.h"
 
 static const double NAP = 0.5; /* [s] an idle server shows a sign of life as often */
 
-struct mf_job *mf_jobs_take(struct mf_jobs *s, int idle)
+/* The oldest request of the queue that came before this time. */
+static struct mf_job *take(struct mf_jobs *s, double seconds, double before)
 {
-    struct mf_ticket *ticket = mf_desk_take(s->wish->desk, idle ? NAP : 0);
+    struct mf_ticket *ticket = mf_desk_take(s->wish->desk, seconds, before);
     struct mf_job *job;
 
     if (!ticket) return NULL;
@@ -17,6 +20,18 @@ struct mf_job *mf_jobs_take(struct mf_jobs *s, int idle)
     return job;
 }
 
+struct mf_job *mf_jobs_next(struct mf_jobs *s, int idle)
+{
+    struct mf_job *next = NULL, *queued;
+
+    for (struct mf_job *job = s->first; job; job = job->next)
+        if (!job->is_over && job->added < job->ticket->ask.prompts && (!next || job->turn < next->turn)) next = job;
+    queued = take(s, idle && !next ? NAP : 0, next ? next->turn : INFINITY);
+    if (queued) next = queued;
+    if (next) next->turn = mf_now();
+    return next;
+}
+
 /* Requests of the queue, and those that have not begun with all their prompts; @p all: also others. */
 static void fail(struct mf_jobs *s, int all)
 {
@@ -24,7 +39,7 @@ static void fail(struct mf_jobs *s, int all)
 
     for (struct mf_job *job = s->first; job; job = job->next)
         if (!job->is_over && (all || job->added < job->ticket->ask.prompts)) mf_job_fail(job, 503, "the server leaves");
-    while ((ticket = mf_desk_take(s->wish->desk, 0))) {
+    while ((ticket = mf_desk_take(s->wish->desk, 0, INFINITY))) {
         struct mf_job *job = mf_job_open(&s->wish->job, ticket);
 
         mf_job_fail(job, 503, "the server leaves");

@@ -23,8 +23,10 @@ struct mf_jobs {
     double until; /* it leaves at the latest */
 };
 
-/** Takes the oldest request of the queue; NULL: there is none. With @p idle it waits a while for one. */
-struct mf_job *mf_jobs_take(struct mf_jobs *jobs, int idle);
+/** The request whose turn it is to get a place for a prompt. It has waited longest since it came, or since it got its
+ * last place. So requests with many prompts take turns with others. It is of the queue, or has prompts left. NULL:
+ * there is none. With @p idle it waits a while for one. */
+struct mf_job *mf_jobs_next(struct mf_jobs *jobs, int idle);
 
 /** Between two steps: forgets clients that have gone. Where the server shall leave, requests that have not begun fail,
  * and all others when their time is over. */

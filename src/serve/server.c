@@ -23,7 +23,7 @@ struct server {
     uint64_t number;    /* of the last one */
 
     /* rank 0 */
-    struct mf_jobs jobs;    /* the last one may have prompts for which there is no room */
+    struct mf_jobs jobs;    /* they may have prompts that wait for a place */
     struct mf_bytes orders; /* of this step */
 };
 
@@ -171,49 +171,48 @@ static void drop_lines(struct server *s)
     }
 }
 
-/* Gives the engine prompts of a job: 1. 0: one is left, for which there is no room now. */
-static int add_prompts(struct server *s, struct mf_job *job)
+/* Gives the engine the next prompt of a job. 0: there is no room for it now. */
+static int add_prompt(struct server *s, struct mf_job *job)
 {
     struct mf_meter *meter = mf_desk_meter(s->wish->jobs.desk);
+    const struct mf_ask *ask = &job->ticket->ask;
+    const struct mf_tokens *prompt = &ask->prompt[job->added].tokens;
+    struct mf_tokens tokens = {0};
+    struct order o;
+    int added;
 
-    while (!job->is_over && job->added < job->ticket->ask.prompts) {
-        const struct mf_ask *ask = &job->ticket->ask;
-        const struct mf_tokens *prompt = &ask->prompt[job->added].tokens;
-        struct mf_tokens tokens = {0};
-        struct order o;
-        int added;
-
-        memset(&o, 0, sizeof o); /* it is sent with its gaps */
-        o.kind = ADD;
-        o.number = s->number + 1;
-        o.tokens = prompt->count;
-        o.most = mf_job_most(job, job->added);
-        o.likely = (uint64_t)ask->likely;
-        o.choice = ask->choice;
-        mf_tokens_add(&tokens, prompt->at, prompt->count);
-        added = add(s, &o, &tokens, job, job->added);
-        mf_tokens_free(&tokens);
-        if (added == 0) return 0;
-        if (added < 0) {
-            mf_job_fail(job, 500, mf_err_text());
-            break;
-        }
-        ++s->number;
-        if (job->added++ == 0) mf_meter_time(meter, MF_METER_QUEUE, mf_now() - job->ticket->came);
-        mf_meter_tokens(meter, prompt->count, 0);
-        order(s, &o, prompt->at);
-    }
+    memset(&o, 0, sizeof o); /* it is sent with its gaps */
+    o.kind = ADD;
+    o.number = s->number + 1;
+    o.tokens = prompt->count;
+    o.most = mf_job_most(job, job->added);
+    o.likely = (uint64_t)ask->likely;
+    o.choice = ask->choice;
+    mf_tokens_add(&tokens, prompt->at, prompt->count);
+    added = add(s, &o, &tokens, job, job->added);
+    mf_tokens_free(&tokens);
+    if (added < 0) mf_job_fail(job, 500, mf_err_text());
+    if (added <= 0) return added < 0;
+    ++s->number;
+    if (job->added++ == 0) mf_meter_time(meter, MF_METER_QUEUE, mf_now() - job->ticket->came);
+    mf_meter_tokens(meter, prompt->count, 0);
+    order(s, &o, prompt->at);
     return 1;
 }
 
-/* Takes requests as long as there is room. With nothing to do it waits for one. */
+/* Places in the engine that nobody has. */
+static size_t places(const struct server *s)
+{
+    return s->wish->jobs.job.served->requests - mf_engine_active(s->wish->engine);
+}
+
+/* Takes prompts as long as there are places. With nothing to do it waits for a request. */
 static void add_jobs(struct server *s)
 {
-    struct mf_job *job = s->jobs.last;
+    struct mf_job *job;
 
-    if (job && !add_prompts(s, job)) return;
-    while ((job = mf_jobs_take(&s->jobs, mf_engine_active(s->wish->engine) == 0)))
-        if (!add_prompts(s, job)) return;
+    while (places(s) > 0 && (job = mf_jobs_next(&s->jobs, mf_engine_active(s->wish->engine) == 0)))
+        if (!add_prompt(s, job)) return;
 }
 
 static void report(struct server *s)
@@ -222,7 +221,7 @@ static void report(struct server *s)
 
     for (const struct line *line = s->first; line; line = line->next) ++now.active;
     now.pages_used = mf_engine_pages(s->wish->engine, &now.pages);
-    mf_desk_room(s->wish->jobs.desk, s->wish->jobs.job.served->requests - mf_engine_active(s->wish->engine));
+    mf_desk_room(s->wish->jobs.desk, places(s));
     mf_meter_now(mf_desk_meter(s->wish->jobs.desk), &now);
 }
 
@@ -235,7 +234,7 @@ static int decide(struct server *s)
     mf_jobs_look(&s->jobs);
     drop_lines(s);
     mf_jobs_close(&s->jobs);
-    report(s); /* before it waits */
+    if (mf_engine_active(s->wish->engine) == 0) report(s); /* before it waits */
     if (!s->jobs.drains) add_jobs(s);
     report(s);
     if (!mf_jobs_left(&s->jobs)) return 1;

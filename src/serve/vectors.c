@@ -125,7 +125,7 @@ static void take_jobs(struct server *s)
 {
     struct mf_job *job;
 
-    while (s->texts < s->wish->texts && (job = mf_jobs_take(&s->jobs, !s->first))) add_texts(s, job);
+    while (s->texts < s->wish->texts && (job = mf_jobs_next(&s->jobs, !s->first))) add_texts(s, job);
 }
 
 /* 0: the server leaves. */
@@ -134,7 +134,7 @@ static int turn(struct server *s)
     mf_jobs_look(&s->jobs);
     drop_texts(s);
     mf_jobs_close(&s->jobs);
-    report(s); /* before it waits */
+    if (!s->first) report(s); /* before it waits */
     if (!s->jobs.drains) take_jobs(s);
     report(s);
     if (s->first) step(s);

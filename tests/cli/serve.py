@@ -222,6 +222,15 @@ def crowd(port):
             check(idle.getresponse().read() == b"", "a crowd")
 
 
+def turns(port):
+    """A request of many prompts has one place a turn, so a later one is answered before it."""
+    before = number(port, "ended")
+    with slow_request(port, path="/v1/completions", prompt=["the"] * 128, max_tokens=100, ignore_eos=True):
+        check(wait_for(lambda: number(port, "requests_active") == 1), "many prompts run")
+        generate(port, "the", max_new_tokens=1)
+        check(number(port, "ended") == before + 1, "one of many prompts is before it")
+
+
 def floats(values):
     return list(array.array("f", values))
 
@@ -290,6 +299,8 @@ with tempfile.TemporaryDirectory() as MODEL:
         crowd(port)
         for s in waits:
             s.close()
+        check(wait_for(lambda: nothing_left(port, 0)), "nothing is left of them")
+        turns(port)
     with server("--grace", "0") as (port, process):
         s = slow_request(port, "/generate_stream")
         check(s.recv(4) == b"HTTP", "a stream begins")

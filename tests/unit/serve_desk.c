@@ -1,5 +1,6 @@
 /* Requests wait in a queue, and are refused where it is full. A stream that fails says so by an event. One that said
  * nothing fails by its HTTP status. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -53,7 +54,7 @@ static struct mf_ticket *put(struct mf_desk *desk, int streams, int likely, int 
 /* The engine and the client leave a request of the queue. */
 static void leave(struct mf_desk *desk)
 {
-    struct mf_ticket *ticket = mf_desk_take(desk, 0);
+    struct mf_ticket *ticket = mf_desk_take(desk, 0, INFINITY);
 
     mf_desk_end(ticket, 0);
     mf_desk_leave(ticket);
@@ -84,7 +85,7 @@ static void check_failure(int tokens, int likely)
     struct mf_desk *desk = open_desk(1);
     int status;
     struct mf_ticket *ticket = put(desk, 1, likely, 0, &status);
-    struct mf_job *job = mf_job_open(&wish, mf_desk_take(desk, 0));
+    struct mf_job *job = mf_job_open(&wish, mf_desk_take(desk, 0, INFINITY));
     const int is_event = tokens > 0 && likely;
     struct mf_bytes all;
 
@@ -115,7 +116,7 @@ static void check_deaf(int closes)
 
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     ticket = put(desk, 1, 1, pair[0], &status);
-    job = mf_job_open(&wish, mf_desk_take(desk, 0));
+    job = mf_job_open(&wish, mf_desk_take(desk, 0, INFINITY));
     mf_job_hear(job, 0, 5, -1);
     CHECK(mf_job_listens(job));
     if (closes) CHECK(shutdown(pair[1], SHUT_WR) == 0);

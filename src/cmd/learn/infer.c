@@ -1,7 +1,6 @@
 /* See infer.h. */
 #include "src/cmd/learn/infer.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/learn/crew.h"
+#include "src/cmd/learn/field.h"
 #include "src/cmd/learn/infer_show.h"
 #include "src/cmd/learn/intensity.h"
 #include "src/cmd/learn/predict.h"
@@ -49,8 +49,8 @@ struct job {
     const struct mf_model_card *card;
     struct mf_task task;
     size_t batch, voxels, outputs;
-    size_t each;   /* bytes of a voxel: a phase, or the channels of an image */
-    uint8_t *tile; /* [voxels][each] */
+    struct mf_field_wish reads;
+    void *tile;
     float *output; /* of a batch */
     struct mf_intensity_shift shift;
     struct mf_refused refused;
@@ -69,19 +69,6 @@ int mf_infer_check_kind(const char *model, const struct mf_task *task, const str
                        "'%s' is a model of train %s, which predicts nothing; try: mesoforge generate --model %s", model,
                        name, model);
     return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", model, verb, verb);
-}
-
-/* Fewer labels would make phases of the wrong number, and images have none. */
-static int check_options(const struct mf_model_card *s, const struct mf_infer_cmd *o)
-{
-    const size_t labels = o->labels.count;
-
-    if (s->phases == 0 && (labels || o->threshold))
-        return mf_fail(MF_USAGE, "--%s makes phases, and the model of '%s' reads images",
-                       labels ? "labels" : "threshold", s->path);
-    if (labels == 0 || s->phases == 0 || labels == (size_t)s->phases) return MF_OK;
-    return mf_fail(MF_USAGE, "--labels names %zu phase%s, and the model of '%s' reads %d; name the label of each",
-                   labels, MF_S(labels), s->path, s->phases);
 }
 
 static int feed(void *of, size_t row, const void *sample) { return mf_model_feed(of, row, sample); }
@@ -119,11 +106,15 @@ static int start(struct job *job, const struct mf_learn *learn)
     MF_TRY(job->maker ? job->maker->open(s, job->o, job->model, job->maker->context, &job->net)
                       : open_model(job, learn));
     job->card = c = job->net.card;
-    MF_TRY(check_options(c, job->o));
+    job->reads = (struct mf_field_wish){.card = c,
+                                        .threshold = job->o->threshold,
+                                        .dataset = job->o->dataset,
+                                        .labels = &job->o->labels,
+                                        .arena = s->arena};
+    MF_TRY(mf_field_check(&job->reads));
     job->outputs = job->predictions.outputs = job->net.outputs;
     job->voxels = c->dims[0] * c->dims[1] * c->dims[2];
-    job->each = c->phases ? 1 : c->dims[3] * sizeof(float);
-    job->tile = MF_MUST(malloc(job->voxels * job->each), "a tile");
+    job->tile = MF_MUST(malloc(mf_field_tile(c)), "a tile");
     job->output = MF_MUST(calloc(job->batch * job->outputs, sizeof *job->output), "predictions");
     return MF_OK;
 }
@@ -143,166 +134,35 @@ static int predict(struct job *job, const char *file, size_t n, float *output)
 
 /* -- files: ranks share them, each reads its own alone -- */
 
-/* Values of a file: a byte for each phase, or floats of an image's channels. */
-struct field {
-    size_t dims[3];
-    const void *values;
-};
-
-static int fits(const struct job *job, const char *file, const size_t n[3])
+/* Means over the tiles. */
+static int predict_field(struct job *job, const char *file, const struct mf_field *field, float *mean)
 {
-    const struct mf_model_card *s = job->card;
-    const size_t *d = s->dims;
-
-    if (n[0] < d[0] || n[1] < d[1] || n[2] < d[2] || (d[0] == 1 && n[0] > 1))
-        return mf_fail(MF_INPUT, "'%s' is [%zu %zu %zu], and the model of '%s' reads [%zu %zu %zu] of %s", file, n[0],
-                       n[1], n[2], s->path, d[0], d[1], d[2], d[0] == 1 ? "an image" : "a volume");
-    return MF_OK;
-}
-
-/* Where tile @p k of an axis begins; the last one ends with the axis. */
-static size_t begin_of(size_t n, size_t edge, size_t k) { return (k + 1) * edge > n ? n - edge : k * edge; }
-
-static void cut(struct job *job, const struct field *field, const size_t tiles[3], size_t k)
-{
-    const size_t *n = field->dims, *d = job->card->dims;
-    const size_t z = begin_of(n[0], d[0], k / (tiles[1] * tiles[2]));
-    const size_t y = begin_of(n[1], d[1], k / tiles[2] % tiles[1]), x = begin_of(n[2], d[2], k % tiles[2]);
-    uint8_t *to = job->tile;
-
-    for (size_t i = 0; i < d[0]; ++i)
-        for (size_t j = 0; j < d[1]; ++j, to += d[2] * job->each)
-            memcpy(to, (const char *)field->values + (((z + i) * n[1] + y + j) * n[2] + x) * job->each,
-                   d[2] * job->each);
-}
-
-/* Means over the tiles, of which there are *count. */
-static int predict_field(struct job *job, const char *file, const struct field *field, float *mean, double *count)
-{
-    const struct mf_model_card *s = job->card;
-    size_t tiles[3], all = 1, filled = 0;
     double *sum = MF_MUST(calloc(job->outputs, sizeof *sum), "predictions");
+    size_t filled = 0;
     int rc = MF_OK;
 
-    for (int a = 0; a < 3; ++a) all *= tiles[a] = (field->dims[a] + s->dims[a] - 1) / s->dims[a];
-    for (size_t k = 0; rc == MF_OK && k < all; ++k) {
-        cut(job, field, tiles, k);
+    for (size_t k = 0; rc == MF_OK && k < field->tiles; ++k) {
+        mf_field_cut(job->card, field, k, job->tile);
         rc = job->net.feed(job->net.of, filled++, job->tile);
-        if (rc != MF_OK || (filled < job->batch && k + 1 < all)) continue;
+        if (rc != MF_OK || (filled < job->batch && k + 1 < field->tiles)) continue;
         rc = predict(job, file, filled, job->output);
-        for (size_t i = 0; i < filled * job->outputs; ++i) sum[i % job->outputs] += (double)job->output[i];
+        for (size_t i = 0; i < filled; ++i) mf_field_add(job->outputs, job->output + i * job->outputs, sum);
         filled = 0;
     }
-    for (size_t i = 0; i < job->outputs; ++i) mean[i] = (float)(sum[i] / (double)all);
-    *count = (double)all;
+    mf_field_mean(job->outputs, field->tiles, sum, mean);
     free(sum);
-    return rc;
-}
-
-/* Axes of an image: those of the model's samples, the last one holding channels if there are several. */
-static int image_axes(const struct mf_model_card *s, struct mf_array *a, size_t dims[3])
-{
-    const int channels = s->dims[3] > 1, axes = s->dims[0] > 1 ? 3 : 2;
-
-    if (!channels) mf_array_squeeze(a);
-    if (a->ndim != axes + channels || (channels && a->shape[axes] != s->dims[3]))
-        return mf_fail(MF_INPUT, "'%s' is not the model's image of %d axes and %zu channel%s (%s.npy [y][x][channel])",
-                       a->path, axes, s->dims[3], MF_S(s->dims[3]), channels ? "" : "PNG, TIFF, ");
-    for (int k = 0; k < 3; ++k) dims[k] = k < 3 - axes ? 1 : a->shape[k - (3 - axes)];
-    return MF_OK;
-}
-
-/* @p type: of the file's numbers. */
-static int load_image(const struct job *job, const char *path, const char *array, struct field *field, float **values,
-                      char type[MF_TYPE_TEXT])
-{
-    enum { MOST = 1 << 30 };
-    struct mf_array a;
-    int64_t no_data[MF_NO_DATA] = {0};
-    double *reals = NULL;
-    size_t n;
-    int rc;
-
-    MF_TRY(mf_array_may_sample(path));
-    MF_TRY(mf_array_open(path, array, &a));
-    MF_TRY(image_axes(job->card, &a, field->dims));
-    MF_TRY(fits(job, path, field->dims));
-    MF_TRY(mf_array_load(&a, MOST, &reals));
-    mf_array_say(&a);
-    mf_array_type(a.kind, a.size, type);
-    n = a.shape[0] * mf_array_row(&a);
-    *values = malloc(n * sizeof **values);
-    rc = *values ? MF_OK : mf_fail(MF_MEMORY, "no memory for '%s'", path);
-    for (size_t i = 0; rc == MF_OK && i < n; ++i) {
-        const int none = mf_array_declared(&a, reals[i]);
-
-        if (none >= 0) ++no_data[none];
-        (*values)[i] = (float)reals[i];
-        if (isfinite((*values)[i])) continue;
-        rc = isfinite(reals[i]) ? mf_fail(MF_INPUT, "'%s' holds %g, which does not fit into float32", path, reals[i])
-                                : mf_fail(MF_INPUT, "'%s' holds a value that is not a finite number", path);
-    }
-    if (rc == MF_OK) mf_array_say_declared(&a, no_data, "leave them out");
-    free(reals);
-    field->values = *values;
-    return rc;
-}
-
-/* Does an image of the training look so? */
-static int check_scale(struct job *job, size_t place, const char *path, const char *type, const struct field *field)
-{
-    struct mf_intensity intensity = {.file = path, .type = type};
-
-    mf_intensity_measure(field->dims[0] * field->dims[1] * field->dims[2], job->card->dims[3], field->values,
-                         &intensity);
-    return mf_intensity_compare(job->card, place, &intensity, &job->shift);
-}
-
-static int predict_image(struct job *job, size_t place, float *mean, double *tiles)
-{
-    struct field field = {.values = NULL};
-    float *values = NULL;
-    const char *array;
-    char *path, type[MF_TYPE_TEXT];
-    int rc;
-
-    mf_array_split(job->files[place], &path, &array);
-    rc = load_image(job, path, array ? array : job->o->dataset, &field, &values, type);
-    if (rc == MF_OK) rc = check_scale(job, place, path, type, &field);
-    rc = agree(job, rc);
-    if (rc == MF_OK) rc = predict_field(job, path, &field, mean, tiles);
-    free(values);
-    free(path);
     return rc;
 }
 
 static int predict_file(struct job *job, size_t place, float *mean, double *tiles)
 {
     const char *file = job->files[place];
-    const struct mf_micro_read read = {.threshold = job->o->threshold,
-                                       .label_count = job->o->labels.count,
-                                       .labels = job->o->labels.at,
-                                       .dataset = job->o->dataset,
-                                       .unhashed = 1};
-    const struct mf_model_card *s = job->card;
-    struct mf_micro micro = {.arena = job->session->arena};
-    struct mf_comm self;
-    struct field field;
-    int rc;
+    struct mf_field field;
+    int rc = agree(job, mf_field_read(&job->reads, place, file, &job->shift, &field));
 
-    if (!s->phases) return predict_image(job, place, mean, tiles);
-    mf_comm_self(&self);
-    rc = mf_micro_read(&self, job->session->arena, file, &read, &micro);
-    if (rc == MF_OK && micro.phases > s->phases)
-        rc = mf_fail(MF_INPUT, "'%s' has %d phases, the model of '%s' reads %d; try: --threshold, or --labels", file,
-                     micro.phases, s->path, s->phases);
-    else if (rc == MF_OK)
-        rc = fits(job, file, micro.slab.dims);
-    rc = agree(job, rc);
-    field.values = micro.phase;
-    memcpy(field.dims, micro.slab.dims, sizeof field.dims);
-    if (rc == MF_OK) rc = predict_field(job, file, &field, mean, tiles);
-    mf_micro_free(&micro);
+    if (rc == MF_OK) rc = predict_field(job, file, &field, mean);
+    *tiles = (double)field.tiles;
+    mf_field_free(&field);
     return rc;
 }
 

@@ -123,6 +123,7 @@ const struct net_case net_image[] = {
     {MF_OP_CONV2D, conv2d, {.stride = 2, .pad = 1}, 7, .in = {F(4, 1, 7, 6, 4), F(4, 5, 4, 3, 3), F(1, 5)}},
     {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 0}, 3, .in = {F(4, 3, 3, 4, 6), F(4, 17, 6, 1, 1)}},
     {MF_OP_CONV2D, conv2d, {.stride = 2, .pad = 0}, 6, .in = {F(4, 2, 6, 5, 3), F(4, 4, 3, 1, 1), F(1, 4)}},
+    {MF_OP_CONV2D, conv2d, {.stride = 2, .pad = 0}, 7, .in = {F(4, 5, 6, 8, 4), F(4, 8, 4, 1, 1), F(1, 8)}},
     {MF_OP_CONV2D, conv2d, {.stride = 4, .pad = 0}, 5, .in = {F(4, 2, 8, 9, 3), F(4, 6, 3, 4, 4), F(1, 6)}},
     {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 2}, 1, .in = {F(4, 1, 6, 3, 2), F(4, 3, 2, 5, 5), F(1, 3)}},
     {MF_OP_CONV2D,

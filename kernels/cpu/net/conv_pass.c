@@ -89,6 +89,17 @@ static size_t piece_of(size_t images, enum mf_conv_kind kind)
     return piece;
 }
 
+/* Returns how many bytes the library writes behind its scratch memory. Version 2.6.3 does so for the gradient of
+ * weights of 1 x 1 pixels with a stride. It packs images as if they had the channels of a whole vector. */
+static size_t overrun(enum mf_conv_kind kind, const struct mf_shape *x, const struct mf_shape *w,
+                      const struct mf_shape *y)
+{
+    enum { VECTOR = 16 }; /* channels, at most */
+
+    if (kind != MF_CONV_WEIGHTS || w->d[2] * w->d[3] > 1 || x->d[3] >= VECTOR) return 0;
+    return mf_whole_lines(y->d[1] * y->d[2] * VECTOR * sizeof(float));
+}
+
 /* The primitive and what threads hand to it. */
 static dnnl_status_t make_lanes(struct mf_conv_pass *p, dnnl_primitive_desc_t desc)
 {
@@ -247,6 +258,7 @@ static dnnl_status_t make(struct mf_conv_pass *p, const struct mf_call *call, co
     if (p->kind == MF_CONV_WEIGHTS) of[W] = mf_layout_of(&l.sums);
     if (rc == dnnl_success && p->kind != MF_CONV_FORWARD) rc = describe(&desc, p->kind, of, stride, pad, attr, forward);
     if (rc == dnnl_success) rc = make_lanes(p, desc ? desc : forward);
+    p->scratch += overrun(p->kind, x, w, y);
     if (rc == dnnl_success)
         rc = make_reorder(p, mf_layout_of(&l.master), mf_dnnl_operand(desc ? desc : forward, p->lane->arg[W].arg),
                           call->add >> 1 & 1);

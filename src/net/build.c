@@ -123,7 +123,8 @@ int mf_build_part(struct mf_build *build, const char *name, int stack, size_t sh
 
     if (build->rc != MF_OK) return -1;
     full = mf_build_name(build, name);
-    (void)set_of(build, full);
+    if (set_of(build, full) == MF_SET_FROZEN && net->value[stack].weight->set != MF_SET_FROZEN)
+        mf_build_refuse(build, "--freeze: query, key and value of a layer are frozen together");
     v = mf_weight_new(net, shape, net->value[stack].weight->start, net->value[stack].weight->spread, full);
     net->value[v].base = away ? -1 : stack;
     net->value[v].shift = shift;
@@ -173,6 +174,35 @@ int mf_build_linear(struct mf_build *build, const char *name, int x, size_t colu
 
     return weighted(build, MF_OP_LINEAR, (struct mf_attr){0}, name, x,
                     (struct mf_shape){.type = MF_F32, .n = 2, .d = {columns, mf_shape_last(&shape)}});
+}
+
+/* Names the @p n parts of a new array, PART.END, along its first axis. */
+static void name_parts(struct mf_build *build, int stack, size_t n, const char *const part[], const char *end)
+{
+    struct mf_net *net = build->list->net;
+    struct mf_shape one = net->value[stack].shape;
+
+    one.d[0] /= n;
+    if (net->value[stack].flat) return; /* another list made them */
+    net->value[stack].flat = 1;
+    for (size_t k = 0; k < n; ++k) {
+        char *name = mf_format("%s.%s", part[k], end);
+
+        mf_build_part(build, name, stack, k * mf_shape_bytes(&one), one, 0);
+        free(name);
+    }
+}
+
+int mf_build_linear_parts(struct mf_build *build, const char *name, size_t n, const char *const part[], int x,
+                          size_t columns)
+{
+    const int y = mf_build_linear(build, name, x, n * columns);
+    const struct mf_list *list = build->list;
+
+    if (y < 0) return -1;
+    name_parts(build, list->node[list->nodes - 1].in[1], n, part, "weight");
+    name_parts(build, list->node[list->nodes - 1].in[2], n, part, "bias");
+    return y;
 }
 
 /* It starts as in PyTorch. */

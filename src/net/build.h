@@ -68,6 +68,11 @@ int mf_build_node(struct mf_build *build, enum mf_op_id op, struct mf_attr attr,
 /** x [..][k] -> [..][columns], with NAME.weight [columns][k] and NAME.bias. */
 int mf_build_linear(struct mf_build *build, const char *name, int x, size_t columns);
 
+/** @p n linear layers of x [..][k] as one: -> [..][n columns], one behind the other. They have PART.weight [columns][k]
+ * and PART.bias, parts of the arrays NAME.weight and NAME.bias, which no file has. */
+int mf_build_linear_parts(struct mf_build *build, const char *name, size_t n, const char *const part[], int x,
+                          size_t columns);
+
 /** Rows of NAME.weight [n][width] by the @p numbers [rows] i32 -> [rows][width]. Other numbers give rows of zeros. */
 int mf_build_embedding(struct mf_build *build, const char *name, int numbers, size_t n, size_t width);
 

@@ -41,8 +41,9 @@ static int image_of(struct mf_build *build, int x)
     return mf_build_reshape(build, x, (struct mf_shape){.n = 4, .d = {s.d[0], s.d[2], s.d[3], s.d[4]}});
 }
 
-int mf_cnn_features(struct mf_build *build, int x, size_t channels, long depth, double dropout)
+int mf_cnn_map(struct mf_build *build, int x, size_t channels, long depth, double dropout)
 {
+    if (depth > MOST_STAGES) return mf_build_refuse(build, "a cnn has at most 16 stages (--depth)");
     x = norm(build, "stem.norm", mf_build_conv(build, "stem.conv", image_of(build, x), channels, 3, 2, 1));
     x = mf_build_one(build, MF_OP_SILU, "stem.act", x);
     for (long s = 0; s < depth; ++s, channels *= 2) {
@@ -50,7 +51,19 @@ int mf_cnn_features(struct mf_build *build, int x, size_t channels, long depth, 
         x = block(build, x, channels, s > 0 ? 2 : 1, dropout);
     }
     mf_build_block(build, NULL, 0);
-    return mf_build_one(build, MF_OP_MEAN, "pool", x);
+    return x;
+}
+
+/* The stem and all stages but the first one halve, rounded up. */
+size_t mf_cnn_extent(size_t extent, long depth)
+{
+    for (long s = 0; s < depth && extent > 1; ++s) extent = (extent + 1) / 2;
+    return extent;
+}
+
+int mf_cnn_features(struct mf_build *build, int x, size_t channels, long depth, double dropout)
+{
+    return mf_build_one(build, MF_OP_MEAN, "pool", mf_cnn_map(build, x, channels, depth, dropout));
 }
 
 static int forward(struct mf_build *build, int x, const struct mf_arch_args *args, size_t outputs)
@@ -58,7 +71,6 @@ static int forward(struct mf_build *build, int x, const struct mf_arch_args *arg
     const struct mf_shape in = mf_build_shape(build, x);
 
     if (mf_build_volume(build, in, "--arch cnn", "--arch mlp")) return -1;
-    if (args->depth > MOST_STAGES) return mf_build_refuse(build, "--arch cnn has at most 16 stages (--depth)");
     x = mf_cnn_features(build, x, (size_t)args->width, args->depth, args->dropout);
     return mf_build_linear(build, "head", x, outputs);
 }

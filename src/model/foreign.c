@@ -89,8 +89,7 @@ int mf_foreign_card(const struct mf_safetensors *file, const char *word, struct 
     *card = NULL;
     MF_TRY(mf_arch_read(word, &arch, &args, NULL, NULL));
     if (!arch->denoise)
-        return mf_fail(MF_USAGE, "--arch %s predicts classes or properties and makes no samples; try: --arch unet",
-                       arch->name);
+        return mf_fail(MF_USAGE, "--arch %s %s and makes no samples; try: --arch unet", arch->name, mf_arch_work(arch));
     MF_TRY(mf_arch_complete(arch, &args));
     if (args.patch > PATCH) return mf_fail(MF_USAGE, "--arch %.200s: a patch has at most %d pixels", word, PATCH);
     MF_TRY(find_facts(file, (size_t)args.patch, &facts));

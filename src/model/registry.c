@@ -11,14 +11,17 @@
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/model/archs.h"
+#include "src/model/vqa.h"
 
 const char *const mf_features_names[] = {"none", "cnn"};
+const char *const mf_image_names[] = {"cnn", "convnext"};
 
 enum { TOP = 2 };
 static const double TEMPERATURE = 0.8;
 
-const struct mf_arch *const mf_archs[] = {&mf_arch_mlp,  &mf_arch_cnn,           &mf_arch_vit, &mf_arch_moe,
-                                          &mf_arch_unet, &mf_arch_unet_periodic, &mf_arch_adm, NULL};
+const struct mf_arch *const mf_archs[] = {&mf_arch_mlp, &mf_arch_cnn,  &mf_arch_vit,
+                                          &mf_arch_moe, &mf_arch_unet, &mf_arch_unet_periodic,
+                                          &mf_arch_adm, &mf_arch_vqa,  NULL};
 
 const struct mf_arch *mf_arch_find(const char *word)
 {
@@ -73,16 +76,33 @@ int mf_arch_complete(const struct mf_arch *arch, struct mf_arch_args *args)
     MF_TRY(complete(arch, "patch", own->patch, &args->patch));
     MF_TRY(complete(arch, "blocks", own->blocks, &args->blocks));
     MF_TRY(complete(arch, "attention", own->attention, &args->attention));
+    MF_TRY(complete(arch, "text-width", own->text_width, &args->text_width));
+    MF_TRY(complete(arch, "text-depth", own->text_depth, &args->text_depth));
+    if (args->image && !arch->ask)
+        return mf_fail(MF_USAGE, "--image: --arch %s reads images in its own way", arch->name);
     MF_TRY(complete_mixture(arch, args));
     if (args->dropout >= 0 && args->dropout < 1) return MF_OK;
     return mf_fail(MF_USAGE, "--dropout %g: it must be from 0 to below 1", args->dropout);
 }
 
+const char *mf_arch_work(const struct mf_arch *arch)
+{
+    if (arch->forward) return "predicts classes or properties";
+    return arch->ask ? "answers questions" : "removes noise";
+}
+
 int mf_arch_answers(const struct mf_arch *arch)
 {
     if (arch->forward) return MF_OK;
-    return mf_fail(MF_USAGE, "--arch %s removes noise and predicts no classes or properties; try: --arch vit",
-                   arch->name);
+    return mf_fail(MF_USAGE, "--arch %s %s and predicts no classes or properties; try: --arch vit", arch->name,
+                   mf_arch_work(arch));
+}
+
+size_t mf_arch_cells(const struct mf_arch *arch, const struct mf_arch_args *args, const size_t dims[4], size_t cells[2])
+{
+    MF_ASSERT(arch->ask);
+    for (int i = 0; i < 2; ++i) cells[i] = mf_image_towers[args->image].extent(dims[i + 1], args);
+    return cells[0] * cells[1];
 }
 
 size_t mf_arch_noise_width(const struct mf_arch_args *args) { return (size_t)args->width; }
@@ -112,7 +132,13 @@ struct mf_arch_args mf_arch_settled(const struct mf_arch_args *args)
 
 /* -- words -- */
 
-enum { SIZE, REAL, FEATURES };
+enum { SIZE, REAL, IMAGE, FEATURES };
+
+/* Words of a size that is no number. */
+static const struct choice {
+    const char *const *word;
+    int count;
+} choices[] = {[IMAGE] = {mf_image_names, MF_IMAGES}, [FEATURES] = {mf_features_names, MF_FEATURES}};
 
 /* Sizes in words and in cards. */
 static const struct key {
@@ -125,6 +151,9 @@ static const struct key {
             {"patch", SIZE, offsetof(struct mf_arch_args, patch)},
             {"blocks", SIZE, offsetof(struct mf_arch_args, blocks)},
             {"attention", SIZE, offsetof(struct mf_arch_args, attention)},
+            {"text-width", SIZE, offsetof(struct mf_arch_args, text_width)},
+            {"text-depth", SIZE, offsetof(struct mf_arch_args, text_depth)},
+            {"image", IMAGE, offsetof(struct mf_arch_args, image)},
             {"dropout", REAL, offsetof(struct mf_arch_args, dropout)},
             {"experts", SIZE, offsetof(struct mf_arch_args, experts)},
             {"top-k", SIZE, offsetof(struct mf_arch_args, top)},
@@ -157,7 +186,7 @@ char *mf_arch_word(const struct mf_arch *arch, const struct mf_arch_args *args)
     fputs(arch->name, to);
     for (const struct key *key = keys; key < keys + KEYS; ++key) {
         const void *value = at(args, key);
-        const long whole = key->kind == SIZE ? *(const long *)value : key->kind == FEATURES ? *(const int *)value : 0;
+        const long whole = key->kind == SIZE ? *(const long *)value : key->kind != REAL ? *(const int *)value : 0;
         const double real = key->kind == REAL ? *(const double *)value : 0;
 
         if ((whole == 0 && real == 0) || (key->at > offsetof(struct mf_arch_args, experts) && args->experts == 0))
@@ -166,7 +195,7 @@ char *mf_arch_word(const struct mf_arch *arch, const struct mf_arch_args *args)
         before = ',';
         if (key->kind == SIZE) fprintf(to, "%ld", whole);
         if (key->kind == REAL) put_real(real, to);
-        if (key->kind == FEATURES) fputs(mf_features_names[whole], to);
+        if (key->kind >= IMAGE) fputs(choices[key->kind].word[whole], to);
     }
     MF_ASSERT(fclose(to) == 0);
     return word;
@@ -175,7 +204,22 @@ char *mf_arch_word(const struct mf_arch *arch, const struct mf_arch_args *args)
 /* Is it a size that other networks have, and this one has not? Mixtures and dropout are looked at elsewhere. */
 static int lacks(const struct mf_arch *arch, const struct key *key)
 {
+    if (key->kind == IMAGE) return !arch->ask;
     return key->at < offsetof(struct mf_arch_args, dropout) && *(const long *)at(&arch->standard, key) == 0;
+}
+
+static int set_word(const struct key *key, const char *word, const char *text, int *value)
+{
+    const struct choice *of = &choices[key->kind];
+    char all[80] = "";
+
+    for (int k = 0; k < of->count; ++k) {
+        mf_enumerate(all, sizeof all, "%s", of->word[k]);
+        if (strcmp(text, of->word[k]) != 0) continue;
+        *value = k;
+        return MF_OK;
+    }
+    return mf_fail(MF_USAGE, "--arch %.80s: %s must be one of %s", word, key->name, all);
 }
 
 /* A size of 0 would be the architecture's own. */
@@ -200,12 +244,7 @@ static int set(const struct mf_arch *arch, const char *word, const char *name, c
                    ? MF_OK
                    : mf_fail(MF_USAGE, "--arch %.80s: %s=%.40s must be a %snumber", word, name, text,
                              key->kind == SIZE ? "whole, positive " : "");
-    for (int f = 0; f < MF_FEATURES; ++f)
-        if (strcmp(text, mf_features_names[f]) == 0) {
-            *(int *)value = f;
-            return MF_OK;
-        }
-    return mf_fail(MF_USAGE, "--arch %.80s: %s must be none or cnn", word, name);
+    return set_word(key, word, text, value);
 }
 
 static int refuse_name(const char *word, const char *name)

@@ -1,4 +1,5 @@
-/* Architectures: networks from images or volumes to classes or properties, by name.
+/* Architectures, by name. They make classes or properties of images and volumes, remove noise, or answer questions
+ * about images.
  * Rule: names of parameters are those that a PyTorch module of the same structure has. */
 #ifndef MF_MODEL_REGISTRY_H
 #define MF_MODEL_REGISTRY_H
@@ -10,11 +11,19 @@ enum mf_features { MF_FEATURES_NONE, MF_FEATURES_CNN, MF_FEATURES };
 /** [MF_FEATURES] */
 extern const char *const mf_features_names[];
 
+/** Networks that find features of images for one that answers questions. */
+enum mf_image { MF_IMAGE_CNN, MF_IMAGE_CONVNEXT, MF_IMAGES };
+
+/** [MF_IMAGES] */
+extern const char *const mf_image_names[];
+
 /** Sizes of a network. An architecture ignores those that it does not have. */
 struct mf_arch_args {
     long width, depth, heads, patch;
-    long blocks;    /* of a level (unet) */
-    long attention; /* unet: where images have at most so many pixels at a side */
+    long blocks;                 /* of a level (unet) */
+    long attention;              /* unet: where images have at most so many pixels at a side */
+    long text_width, text_depth; /* vqa: columns of all that reads text; layers of the text encoder */
+    int image;                   /* enum mf_image: what reads the image (vqa) */
     double dropout;
     long experts, top; /* of a mixture, and those of a row; 0 experts: none */
     double temperature, noise, capacity,
@@ -30,6 +39,21 @@ struct mf_arch_denoise {
     int condition; /* [n][k] one-hot class and columns, side by side; -1: none */
 };
 
+/** Values that a network reads which answers questions about images, and what it gives. All shapes begin with [n], the
+ * questions. A token or object that is not there has zeros in every share. */
+struct mf_arch_ask {
+    int x;            /* [n][1][ny][nx][c] f32 */
+    int tokens;       /* [n][length] i32; a number outside the vocabulary is a token of zeros */
+    int seen;         /* [n][length] u8: the token is there */
+    int word_share;   /* [n][1][length] f32: 1 / tokens of the text where it is there, else 0 */
+    int object;       /* [n][objects][6] f32: box {y0, x0, y1, x1}, share of the pixels, phase */
+    int object_share; /* [n][1][objects] f32: 1 / objects of the image where it is there, else 0 */
+    int region;       /* [n][objects][cells] f32: share of each cell (mf_arch_cells()) in the box of an object */
+    size_t words, length, objects; /* words: of the vocabulary */
+    size_t heads;
+    const size_t *outputs; /* [heads]; the last head has findings, which the question does not change */
+};
+
 struct mf_arch {
     const char *name, *summary;
     struct mf_arch_args standard; /* 0: it does not have this size */
@@ -37,11 +61,14 @@ struct mf_arch {
     const char *head;             /* the layer that knows the outputs; NULL: each expert has one */
     double rate;                  /* a good learning rate of adamw */
     /** Builds x [n][nz][ny][nx][channels] -> [n][outputs]. @p args: all that it has are set. Refuses, by the
-     * builder, with MF_USAGE. NULL: it removes noise. */
+     * builder, with MF_USAGE. NULL: it has another work. */
     int (*forward)(struct mf_build *build, int x, const struct mf_arch_args *args, size_t outputs);
-    /** Builds what removes noise (unet.h): [n][1][ny][nx][c], the shape of in->x. Refuses as forward. NULL: it answers.
-     */
+    /** Builds what removes noise (unet.h): [n][1][ny][nx][c], the shape of in->x. Refuses as forward. NULL: it removes
+     * none. */
     int (*denoise)(struct mf_build *build, const struct mf_arch_denoise *in, const struct mf_arch_args *args);
+    /** Builds the outputs of all heads, [n][in->outputs[h]], into output [in->heads]. Refuses as forward. NULL: it
+     * answers no questions. */
+    void (*ask)(struct mf_build *build, const struct mf_arch_ask *in, const struct mf_arch_args *args, int output[]);
 };
 
 /** All architectures, NULL-terminated. */
@@ -54,8 +81,16 @@ const struct mf_arch *mf_arch_find(const char *word);
  * that is negative. */
 int mf_arch_complete(const struct mf_arch *arch, struct mf_arch_args *args);
 
-/** Refuses with MF_USAGE a network that removes noise and gives no classes or properties. */
+/** "predicts classes or properties", "removes noise" or "answers questions". */
+const char *mf_arch_work(const struct mf_arch *arch);
+
+/** Refuses with MF_USAGE a network that gives no classes or properties. */
 int mf_arch_answers(const struct mf_arch *arch);
+
+/** Finds the rows and columns of the last feature map of images [1][ny][nx][c], in a network with ask(). Returns their
+ * product. @p args are complete. */
+size_t mf_arch_cells(const struct mf_arch *arch, const struct mf_arch_args *args, const size_t dims[4],
+                     size_t cells[2]);
 
 /** Numbers that say the noise level of a sample. */
 size_t mf_arch_noise_width(const struct mf_arch_args *args);

@@ -32,6 +32,9 @@ static void describe(const void *context, struct mf_plan_lines *p)
     const size_t *d = w->set->dims;
 
     mf_train_describe(o, p);
+    if (o->arch->ask)
+        mf_plan_say(p, "towers", "%s; text: width %ld, depth %ld", mf_image_names[a->image], a->text_width,
+                    a->text_depth);
     if (a->experts)
         mf_plan_say(p, "experts", "%ld, %ld of a row, of %s; %s", a->experts, a->top,
                     a->features == MF_FEATURES_CNN ? "features" : "all numbers",

@@ -165,7 +165,7 @@ static void words(void)
                                          {"cnn:width", "'width' is no size; try: cnn:width=64"},
                                          {"cnn:width=4,", "'' is no size"},
                                          {"cnn:width=4,depth=2,width=8", "says width twice"},
-                                         {"moe:features=vgg", "features must be none or cnn"}};
+                                         {"moe:features=vgg", "features must be one of none, cnn"}};
     struct mf_arch_args args;
     const struct mf_arch *arch;
 

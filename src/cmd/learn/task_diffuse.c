@@ -197,8 +197,7 @@ static int check_noise(const struct mf_train_cmd *o)
     const struct mf_arch *arch = mf_arch_find(o->arch);
 
     if (!arch->denoise)
-        return mf_fail(MF_USAGE, "--arch %s predicts classes or properties and removes no noise; try: --arch unet",
-                       arch->name);
+        return mf_fail(MF_USAGE, "--arch %s %s and removes no noise; try: --arch unet", arch->name, mf_arch_work(arch));
     if (o->made < 0) return mf_fail(MF_USAGE, "--made-samples %ld: it cannot be negative", o->made);
     if (!isfinite(o->noise_mean)) return mf_fail(MF_USAGE, "--noise-mean must be a number");
     if (!(o->noise_deviation > 0))

@@ -20,6 +20,7 @@ static const double MOST_SCALE = 4294967296.0;
 #define SCOPES     "all|experts|gate"                          /* enum mf_scope */
 #define STRATEGIES "data_parallel|expert_parallel"
 #define PRECISIONS "auto|fp16|bf16|f16"
+#define IMAGES     "cnn|convnext"           /* enum mf_image */
 #define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
 
 #define ROW MF_TRAIN_ROW
@@ -32,10 +33,13 @@ const struct mf_opt mf_train_rows[] = {
     ROW("depth", depth, MF_LONG, NULL,
         "layers (mlp), stages (cnn), levels (unet), blocks (vit), hidden layers of an expert (moe); left out: the "
         "network's own"),
-    ROW("heads", heads, MF_LONG, NULL, "heads of attention (vit)"),
+    ROW("heads", heads, MF_LONG, NULL, "heads of attention (vit, vqa)"),
     ROW("patch", patch, MF_LONG, NULL, "edge of a patch (vit, unet) [pixels]"),
     ROW("blocks", blocks, MF_LONG, NULL, "blocks of a level (unet)"),
     ROW("attention", attention, MF_LONG, NULL, "unet: attention where an image has at most so many pixels at a side"),
+    MF_CHOICE(mf_train_cmd, "image", image, "cnn", IMAGES, "vqa: what reads the image, of --width and --depth"),
+    ROW("text-width", text_width, MF_LONG, NULL, "columns of a token, a cell of the image, an object (vqa)"),
+    ROW("text-depth", text_depth, MF_LONG, NULL, "layers of the text encoder (vqa)"),
     ROW("top-k", top, MF_LONG, NULL, "experts that a sample (vit: a patch) goes to; left out: 2"),
     ROW("temperature", temperature, MF_REAL, "0.8", "experts: divisor of the router's scores"),
     ROW("router-noise", noise, MF_REAL, "0", "experts: deviation of the noise on the router's scores in training"),
@@ -506,6 +510,9 @@ static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
                                  .patch = o->patch,
                                  .blocks = o->blocks,
                                  .attention = o->attention,
+                                 .text_width = o->text_width,
+                                 .text_depth = o->text_depth,
+                                 .image = mf_options_choice(IMAGES, o->image),
                                  .dropout = o->dropout,
                                  .experts = o->experts,
                                  .top = o->top,

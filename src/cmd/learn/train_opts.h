@@ -13,10 +13,10 @@ struct mf_train_cmd {
     struct mf_keep keep;
     const char *data, *results_dir, *arch, *model, *freeze, *teacher;
     struct mf_texts columns, condition, augment;
-    long width, depth, heads, patch, blocks, attention;
+    long width, depth, heads, patch, blocks, attention, text_width, text_depth;
     long experts, top;
     double temperature, noise, capacity, balance;
-    const char *features, *strategy;
+    const char *features, *strategy, *image;
     long ways;
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long made, epochs, max_steps, warmup, patience, keep_last;

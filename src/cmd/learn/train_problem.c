@@ -16,6 +16,9 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
     fprintf(to, "--arch: %s\n--width: %ld\n--depth: %ld\n--heads: %ld\n--patch: %ld\n--dropout: %.17g\n", o->arch->name,
             a->width, a->depth, a->heads, a->patch, a->dropout);
     if (o->arch->standard.blocks) fprintf(to, "--blocks: %ld\n--attention: %ld\n", a->blocks, a->attention);
+    if (o->arch->ask)
+        fprintf(to, "--image: %s\n--text-width: %ld\n--text-depth: %ld\n", mf_image_names[a->image], a->text_width,
+                a->text_depth);
     if (o->task->learn->problem) o->task->learn->problem(o->task, to);
     fprintf(to, "--optimizer: %s\n", mf_ops[o->optimiser]->name);
     fprintf(to, "--momentum, --beta-1: %.17g\n--beta-2: %.17g\n--epsilon: %.17g\n", o->moments.momentum,

@@ -47,6 +47,9 @@ static char *network_of(const struct mf_arch *m, const struct mf_arch_args *a)
     if (m->standard.heads) fprintf(to, " --heads %ld", a->heads);
     if (m->standard.patch) fprintf(to, " --patch %ld", a->patch);
     if (m->standard.blocks) fprintf(to, " --blocks %ld --attention %ld", a->blocks, a->attention);
+    if (m->ask)
+        fprintf(to, " --image %s --text-width %ld --text-depth %ld", mf_image_names[a->image], a->text_width,
+                a->text_depth);
     MF_ASSERT(fclose(to) == 0);
     return text;
 }

@@ -24,6 +24,7 @@ void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, c
     else
         mf_unused(s, (const char *const[]){"momentum", NULL}, "--optimizer %s does not use it", o->optimizer);
     if (!mf_train_is(o, "moe")) MF_UNUSED(s, "it is of --arch moe", "features");
+    if (!mf_train_is(o, "vqa")) MF_UNUSED(s, "it is of --arch vqa", "image");
     if (!mf_train_is(o, "moe") && o->experts == 0)
         MF_UNUSED(s, "the network has no experts", "top-k", "temperature", "router-noise", "capacity-factor",
                   "balance");

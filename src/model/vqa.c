@@ -1,0 +1,189 @@
+/* See vqa.h. Cells of the image's last feature map, tokens and objects are rows of one width. Two layers of attention
+ * follow: cells read tokens, tokens read cells, objects read tokens. Each takes what the layer before gave. Then means
+ * over cells, tokens and objects are summed, and a feed-forward layer and the heads follow. Findings come from the
+ * means over cells before any attention.
+ *
+ * Parameters: image., text., visual.proj, visual.norm, visual.position, objects.box, objects.norm,
+ * cross.I.STREAM.query, key, value, output, norm, joint.fc1, joint.fc2, joint.norm, heads.H.fc1, heads.H.fc2. */
+#include "src/model/vqa.h"
+
+#include <stdio.h>
+
+#include "src/base/err.h"
+#include "src/model/archs.h"
+
+enum { LAYERS = 2, WIDER = 4 }; /* of attention; hidden columns of the feed-forward layer, in widths */
+
+struct asker {
+    struct mf_build *b;
+    const struct mf_arch_ask *in;
+    const struct mf_arch_args *args;
+    size_t n, width;
+};
+
+/* -- towers -- */
+
+static int cnn_map(struct mf_build *build, int x, const struct mf_arch_args *args)
+{
+    return mf_cnn_map(build, x, (size_t)args->width, args->depth, args->dropout);
+}
+
+static size_t cnn_extent(size_t extent, const struct mf_arch_args *args) { return mf_cnn_extent(extent, args->depth); }
+
+static int no_map(struct mf_build *build, int x, const struct mf_arch_args *args)
+{
+    (void)x, (void)args;
+    return mf_build_refuse(build, "--image convnext: this version has no such network; try: --image cnn");
+}
+
+static size_t no_extent(size_t extent, const struct mf_arch_args *args)
+{
+    (void)args;
+    return extent;
+}
+
+const struct mf_image_tower mf_image_towers[] = {
+    [MF_IMAGE_CNN] = {cnn_map, cnn_extent}, [MF_IMAGE_CONVNEXT] = {no_map, no_extent}};
+
+/* -- rows -- */
+
+static int norm_of_sum(struct asker *a, const char *name, int x, int y)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%s.sum", name);
+    return mf_build_layer_norm(a->b, name, mf_build_two(a->b, MF_OP_ADD, text, x, y));
+}
+
+/* [n][cells][width] */
+static int cells_of(struct asker *a)
+{
+    const char *before = a->b->network;
+    struct mf_shape map;
+    int x, position;
+
+    a->b->network = "image";
+    x = mf_image_towers[a->args->image].map(a->b, a->in->x, a->args);
+    a->b->network = before;
+    if (a->b->rc != MF_OK) return -1;
+    map = mf_build_shape(a->b, x);
+    x = mf_build_reshape(a->b, x, (struct mf_shape){.n = 3, .d = {a->n, map.d[1] * map.d[2], map.d[3]}});
+    x = mf_build_layer_norm(a->b, "visual.norm", mf_build_linear(a->b, "visual.proj", x, a->width));
+    position = mf_build_parameter(a->b, "visual.position",
+                                  (struct mf_shape){.type = MF_F32, .n = 2, .d = {map.d[1] * map.d[2], a->width}},
+                                  MF_START_NORMAL, 0.02);
+    return mf_build_two(a->b, MF_OP_ADD, "visual.sum", x, position);
+}
+
+/* [n][objects][width]: features of the cells under each, and its box. */
+static int objects_of(struct asker *a, int cells)
+{
+    const int under = mf_build_matmul(a->b, "objects.region", a->in->region, cells, 0);
+
+    return norm_of_sum(a, "objects.norm", under, mf_build_linear(a->b, "objects.box", a->in->object, a->width));
+}
+
+/* -- attention -- */
+
+/* x [n][rows][width] reads the rows @p from that @p seen leaves (-1: all). */
+static int read_rows(struct asker *a, const char *stream, int x, int from, int seen)
+{
+    const struct mf_attr heads = {.heads = (int)a->args->heads};
+    char name[7][40];
+    static const char *const part[] = {"query", "key_value", "key", "value", "attention", "output", "norm"};
+    int q, kv, y;
+
+    for (int i = 0; i < 7; ++i) snprintf(name[i], sizeof name[i], "%s.%s", stream, part[i]);
+    q = mf_build_linear(a->b, name[0], x, a->width);
+    kv = mf_build_linear_parts(a->b, name[1], 2, (const char *const[]){name[2], name[3]}, from, a->width);
+    y = mf_build_linear(a->b, name[5], mf_build_attention(a->b, name[4], q, kv, seen, heads), a->width);
+    return norm_of_sum(a, name[6], x, mf_build_dropout(a->b, stream, y, a->args->dropout));
+}
+
+/* Rows of cells, tokens and objects (-1: there are none). */
+struct streams {
+    int cells, tokens, objects;
+};
+
+static struct streams cross(struct asker *a, struct streams x)
+{
+    for (int i = 0; i < LAYERS; ++i) {
+        struct streams y = {-1, -1, -1};
+
+        mf_build_block(a->b, "cross", i);
+        y.cells = read_rows(a, "visual", x.cells, x.tokens, a->in->seen);
+        y.tokens = read_rows(a, "text", x.tokens, x.cells, -1);
+        if (x.objects >= 0) y.objects = read_rows(a, "objects", x.objects, x.tokens, a->in->seen);
+        x = y;
+    }
+    mf_build_block(a->b, NULL, 0);
+    return x;
+}
+
+/* -- means and heads -- */
+
+/* [n][1][rows] [n][rows][width] -> [n][width] */
+static int mean_of(struct asker *a, const char *name, int share, int rows)
+{
+    return mf_build_reshape(a->b, mf_build_matmul(a->b, name, share, rows, 0),
+                            (struct mf_shape){.n = 2, .d = {a->n, a->width}});
+}
+
+static int joined(struct asker *a, const struct streams *x)
+{
+    const int cells = mf_build_one(a->b, MF_OP_MEAN, "joint.cells", x->cells);
+    int y = mf_build_two(a->b, MF_OP_ADD, "joint.two", cells, mean_of(a, "joint.tokens", a->in->word_share, x->tokens));
+    int z;
+
+    if (x->objects >= 0)
+        y = mf_build_two(a->b, MF_OP_ADD, "joint.all", y, mean_of(a, "joint.objects", a->in->object_share, x->objects));
+    z = mf_build_one(a->b, MF_OP_GELU, "joint.act", mf_build_linear(a->b, "joint.fc1", y, WIDER * a->width));
+    z = mf_build_dropout(a->b, "joint", mf_build_linear(a->b, "joint.fc2", z, a->width), a->args->dropout);
+    return norm_of_sum(a, "joint.norm", y, z);
+}
+
+static int head(struct asker *a, size_t number, int x)
+{
+    mf_build_block(a->b, "heads", (long)number);
+    x = mf_build_one(a->b, MF_OP_RELU, "act", mf_build_linear(a->b, "fc1", x, a->width));
+    x = mf_build_dropout(a->b, "drop", x, a->args->dropout);
+    x = mf_build_linear(a->b, "fc2", x, a->in->outputs[number]);
+    mf_build_block(a->b, NULL, 0);
+    return x;
+}
+
+static int check(struct asker *a)
+{
+    const struct mf_arch_args *args = a->args;
+    char text[160];
+
+    if (mf_build_volume(a->b, mf_build_shape(a->b, a->in->x), "--arch vqa", "slices of them")) return -1;
+    if (args->text_width % args->heads == 0) return a->b->rc == MF_OK ? 0 : -1;
+    snprintf(text, sizeof text, "--text-width %ld is no multiple of --heads %ld; try: --text-width %ld",
+             args->text_width, args->heads, (args->text_width / args->heads + 1) * args->heads);
+    return mf_build_refuse(a->b, text);
+}
+
+static void ask(struct mf_build *build, const struct mf_arch_ask *in, const struct mf_arch_args *args, int output[])
+{
+    struct asker a = {build, in, args, mf_build_shape(build, in->x).d[0], (size_t)args->text_width};
+    struct streams x = {-1, -1, -1};
+    int seen, both;
+
+    if (check(&a)) return;
+    x.cells = cells_of(&a);
+    x.tokens = mf_vqa_text_tower(build, in, args);
+    if (in->objects > 0) x.objects = objects_of(&a, x.cells);
+    seen = mf_build_one(build, MF_OP_MEAN, "visual.mean", x.cells);
+    x = cross(&a, x);
+    both = joined(&a, &x);
+    for (size_t h = 0; h < in->heads; ++h) output[h] = head(&a, h, h + 1 < in->heads ? both : seen);
+}
+
+const struct mf_arch mf_arch_vqa = {
+    .name = "vqa",
+    .summary = "a network that answers questions: an image tower, a text encoder, and attention between them",
+    .standard = {.width = 32, .depth = 3, .heads = 4, .text_width = 128, .text_depth = 2},
+    .head = "heads",
+    .rate = 0.001,
+    .ask = ask};

@@ -9,4 +9,5 @@ mf_test(NAME train_moe SOURCE unit/train_moe.c ROOM mf_train TIMEOUT 300 RANKS 1
 mf_test(NAME train_tuned SOURCE unit/train_tuned.c ROOM mf_train IN fast TIMEOUT 300 RANKS 1 2)
 mf_test(NAME train_window SOURCE unit/train_window.c ROOM mf_train)
 mf_test(NAME train_walk SOURCE unit/train_walk.c ROOM mf_train IN fast)
+mf_test(NAME train_vqa SOURCE unit/train_vqa.c ROOM mf_train RANKS 1 2 3 4 ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net)
 mf_test(NAME train_models SOURCE unit/train_models.c ROOM mf_train ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net)

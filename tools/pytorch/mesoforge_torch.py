@@ -119,6 +119,8 @@ def make(arch, extents, channels, outputs, experts=0, expert_ids=None, **sizes):
         return Cnn(channels, outputs, **chosen(sizes, "width depth dropout"))
     if arch == "moe":
         return Moe(math.prod(extents) * channels, channels, outputs, ids, **chosen(sizes, "width depth dropout top_k temperature balance features"))
+    if arch == "vqa":
+        return Vqa(extents, channels, outputs, **chosen(sizes, "words width depth text_width text_depth heads dropout"))
     if arch == "vit":
         return Vit(extents, channels, outputs, ids, **chosen(sizes, "width depth heads patch dropout top_k temperature balance"))
     raise ValueError(f"there is no --arch {arch} here")
@@ -172,11 +174,14 @@ class Features(nn.Module):
         self.stages = nn.ModuleList(Stage(width << max(s - 1, 0), width << s, 2 if s else 1, dropout) for s in range(depth))
         self.columns = width << (depth - 1)
 
-    def features(self, x):
+    def map(self, x):
         x = functional.silu(self.stem["norm"](self.stem["conv"](x.permute(0, 3, 1, 2))))
         for stage in self.stages:
             x = stage(x)
-        return x.mean((2, 3))
+        return x
+
+    def features(self, x):
+        return self.map(x).mean((2, 3))
 
 
 class Cnn(Features):
@@ -317,3 +322,96 @@ class Vit(nn.Module):
         for block in self.blocks:
             x = block(x)
         return self.head(self.norm(x).mean(1))
+
+
+def linears(*names_and_sizes):
+    return nn.ModuleDict({name: nn.Linear(before, after) for name, before, after in names_and_sizes})
+
+
+class ReadRows(nn.Module):
+    """Rows read other rows by attention, which are left out where they are not seen."""
+
+    def __init__(self, width, heads, dropout):
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        for name in ("query", "key", "value", "output"):
+            self.add_module(name, nn.Linear(width, width))
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x, rows, seen=None):
+        q, k, v = (f(y).unflatten(-1, (self.heads, -1)).transpose(1, 2) for f, y in ((self.query, x), (self.key, rows), (self.value, rows)))
+        mask = None if seen is None else seen[:, None, None, :]
+        y = functional.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).flatten(2)
+        return self.norm(x + functional.dropout(self.output(y), self.dropout, self.training))
+
+
+class TextLayer(nn.Module):
+    """A layer of BertModel of transformers, with its names."""
+
+    def __init__(self, width, heads, dropout):
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        norm = dict(normalized_shape=width, eps=1e-12)
+        self.attention = nn.ModuleDict({"self": linears(*((name, width, width) for name in ("query", "key", "value"))),
+                                        "output": nn.ModuleDict({"dense": nn.Linear(width, width), "LayerNorm": nn.LayerNorm(**norm)})})
+        self.intermediate = linears(("dense", width, 4 * width))
+        self.output = nn.ModuleDict({"dense": nn.Linear(4 * width, width), "LayerNorm": nn.LayerNorm(**norm)})
+
+    def forward(self, x, seen):
+        q, k, v = (self.attention["self"][name](x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for name in ("query", "key", "value"))
+        y = functional.scaled_dot_product_attention(q, k, v, seen[:, None, None, :]).transpose(1, 2).flatten(2)
+        out = self.attention["output"]
+        x = out["LayerNorm"](x + functional.dropout(out["dense"](y), self.dropout, self.training))
+        y = self.output["dense"](functional.gelu(self.intermediate["dense"](x)))
+        return self.output["LayerNorm"](x + functional.dropout(y, self.dropout, self.training))
+
+
+class Text(nn.Module):
+    def __init__(self, words, width, depth, heads, dropout):
+        super().__init__()
+        tables = ("word_embeddings", words), ("position_embeddings", 512), ("token_type_embeddings", 2)
+        self.embeddings = nn.ModuleDict({name: nn.Embedding(rows, width) for name, rows in tables})
+        for table in list(self.embeddings.values()):
+            nn.init.normal_(table.weight, std=0.02)
+        self.embeddings["LayerNorm"] = nn.LayerNorm(width, eps=1e-12)
+        self.encoder = nn.ModuleDict({"layer": nn.ModuleList(TextLayer(width, heads, dropout) for _ in range(depth))})
+        self.dropout = dropout
+
+    def forward(self, tokens, seen):
+        e = self.embeddings
+        x = e["word_embeddings"](tokens) + (e["position_embeddings"].weight[:tokens.shape[1]] + e["token_type_embeddings"].weight[0])
+        x = functional.dropout(e["LayerNorm"](x), self.dropout, self.training)
+        for layer in self.encoder["layer"]:
+            x = layer(x, seen)
+        return x
+
+
+class Vqa(nn.Module):
+    """Answers questions. forward() has the inputs of docs/PYTORCH.md and gives the outputs of each head."""
+
+    def __init__(self, extents, channels, outputs, words, width=32, depth=3, text_width=128, text_depth=2, heads=4, dropout=0):
+        super().__init__()
+        wide = text_width
+        cells = [math.ceil(extent / 2**depth) for extent in extents]
+        self.image = Features(channels, width, depth, dropout)
+        self.text = Text(words, wide, text_depth, heads, dropout)
+        self.visual = nn.ModuleDict({"proj": nn.Linear(self.image.columns, wide), "norm": nn.LayerNorm(wide)})
+        self.visual.register_parameter("position", nn.Parameter(0.02 * torch.randn(math.prod(cells), wide)))
+        self.objects = nn.ModuleDict({"box": nn.Linear(6, wide), "norm": nn.LayerNorm(wide)})
+        self.cross = nn.ModuleList(nn.ModuleDict({name: ReadRows(wide, heads, dropout) for name in ("visual", "text", "objects")}) for _ in range(2))
+        self.joint = nn.ModuleDict({"fc1": nn.Linear(wide, 4 * wide), "fc2": nn.Linear(4 * wide, wide), "norm": nn.LayerNorm(wide)})
+        self.heads = nn.ModuleList(linears(("fc1", wide, wide), ("fc2", wide, n)) for n in outputs)
+        self.dropout = dropout
+
+    def forward(self, x, tokens, seen, word_share, object, object_share, region):
+        v = self.image.map(x).flatten(2).transpose(1, 2)
+        v = self.visual["norm"](self.visual["proj"](v)) + self.visual.position
+        t, before = self.text(tokens, seen), v.mean(1)
+        o = self.objects["norm"](region @ v + self.objects["box"](object))
+        for layer in self.cross:
+            v, t, o = layer["visual"](v, t, seen), layer["text"](t, v), layer["objects"](o, t, seen)
+        y = v.mean(1) + (word_share @ t).squeeze(1) + (object_share @ o).squeeze(1)
+        z = self.joint["fc2"](functional.gelu(self.joint["fc1"](y)))
+        y = self.joint["norm"](y + functional.dropout(z, self.dropout, self.training))
+        both = [y] * (len(self.heads) - 1) + [before]
+        return [h["fc2"](functional.dropout(functional.relu(h["fc1"](r)), self.dropout, self.training)) for h, r in zip(self.heads, both)]

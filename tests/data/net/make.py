@@ -79,4 +79,5 @@ def main():
         save_file(train(arch, case), folder / f"{arch}.safetensors")
 
 
-main()
+if __name__ == "__main__":
+    main()

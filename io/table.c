@@ -108,6 +108,15 @@ static size_t most_cells(const struct mf_table *t)
     return n;
 }
 
+/* Lines that follow, at most. */
+static size_t most_lines(const struct place *p)
+{
+    size_t n = 1;
+
+    for (const char *at = p->at; *at; ++at) n += *at == '\n';
+    return n;
+}
+
 /* Reads a line, which has more lines where its quotes do. */
 static int take_line(const struct mf_table *t, struct place *p, char **cells, size_t *count)
 {
@@ -172,8 +181,9 @@ static int parse(struct mf_table *t)
     MF_TRY(take_line(t, &p, t->name, &t->columns));
     MF_TRY(check_names(t));
     t->cell = t->name + t->columns;
+    t->line = MF_MUST(calloc(most_lines(&p), sizeof *t->line), "a table");
     for (skip_blank_lines(t, &p); *p.at; skip_blank_lines(t, &p)) {
-        const size_t line = p.line;
+        const size_t line = t->line[used / t->columns] = p.line;
         size_t count;
 
         MF_TRY(take_line(t, &p, t->cell + used, &count));
@@ -265,6 +275,7 @@ void mf_table_free(struct mf_table *table)
     free(table->path);
     free(table->name);
     free(table->text);
+    free(table->line);
     *table = (struct mf_table){0};
 }
 

@@ -16,6 +16,7 @@ struct mf_table {
     size_t rows, columns;
     char **name;       /* [columns] */
     char **cell;       /* [rows][columns], behind the names */
+    size_t *line;      /* [rows] where each begins in the file */
     char *text;        /* into which they point */
     char parts;        /* what stands between cells */
     const char *comma; /* a number with a decimal comma, borrowed; NULL: there is none */

@@ -1,0 +1,54 @@
+/* Shared by the parts of the reader: tables (question_rows.c) and JSON (question_json.c). See question_rows.h. */
+#ifndef MF_IO_QUESTION_ROWS_PRIV_H
+#define MF_IO_QUESTION_ROWS_PRIV_H
+
+#include "io/question_rows.h"
+#include "io/table.h"
+#include "src/base/json.h"
+
+enum { MF_QUESTION_FILE = 1 << 28 /* bytes, at most */ };
+
+/** The texts of rows point into this memory. */
+struct mf_question_memory {
+    struct mf_table table;
+    size_t values, texts, row_room, scene_room;
+    struct mf_json **value; /* [values] */
+    char **text;            /* [texts], heap each */
+};
+
+/** Fields of a question, and the words for them. */
+enum mf_question_field {
+    MF_FIELD_IMAGE,
+    MF_FIELD_TEXT,
+    MF_FIELD_ANSWER,
+    MF_FIELD_TYPE,
+    MF_FIELD_SPLIT,
+    MF_FIELD_GRADE,
+    MF_FIELD_HELD_OUT,
+    MF_FIELDS
+};
+enum { MF_FIELD_WORDS = 5 };
+extern const char *const mf_question_words[MF_FIELDS][MF_FIELD_WORDS];
+
+/** The member of a row that a field is. */
+const char **mf_question_field(struct mf_question_row *row, int field);
+
+/** Keeps a text until the rows are closed. */
+const char *mf_question_keep(struct mf_question_rows *rows, char *text_take);
+
+/** Adds a row, all fields of which are "", or an image. It stays in its place until the next is added. */
+struct mf_question_row *mf_question_add(struct mf_question_rows *rows, size_t line);
+struct mf_scene *mf_scene_add(struct mf_question_rows *rows, size_t line);
+void mf_scene_add_box(struct mf_scene *scene, struct mf_scene_box box);
+void mf_scene_add_finding(struct mf_scene *scene, const char *name, uint8_t value);
+
+/** Refuses a question without image, type, text or answer: MF_INPUT. */
+int mf_question_check(const struct mf_question_rows *rows, const struct mf_question_row *row);
+
+/** A finding of this number into @p value. 0: it is none. */
+int mf_finding_of(double number, uint8_t *value);
+
+/** Reads JSON: MF_INPUT. */
+int mf_question_json(struct mf_question_rows *rows);
+
+#endif

@@ -65,6 +65,9 @@ size_t mf_questions_first(const struct mf_questions *questions, size_t sample);
 int mf_questions_open(const struct mf_comm *comm, const struct mf_dataset *set, struct mf_questions **questions);
 void mf_questions_close(struct mf_questions *questions); /* NULL is accepted */
 
+/** Makes all arrays for form->rows rows and @p samples samples, of zeros. Local. The caller closes. */
+struct mf_questions *mf_questions_new(const struct mf_questions_form *form, size_t samples);
+
 /**
  * Opens the questions of a set, which has them from then on: its items are questions, and splits list these. A question
  * is in the split of its sample. A phrasing that is held out is in the test split or in none. The hash of the set

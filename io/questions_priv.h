@@ -45,9 +45,6 @@ size_t mf_questions_bytes(const struct mf_questions_form *form, size_t samples);
 /** The arrays of all parts. Not there: NULL. */
 void mf_questions_arrays(struct mf_questions *q, void **array[MF_ASK_PARTS]);
 
-/** Makes the arrays of a part of @p samples samples, whose form->rows rows are counted already; zeros. */
-struct mf_questions *mf_questions_new(const struct mf_questions_form *form, size_t samples);
-
 /** Makes the datasets of a file without their values, but the vocabulary; at [MF_ASK_PARTS]: where they begin. Not
  * collective. MF_OUTPUT. */
 int mf_questions_lay(struct mf_h5 *file, const struct mf_questions_wish *wish, size_t samples, uint64_t *at);

@@ -279,12 +279,20 @@ int mf_source_sample(void *source, size_t id, struct mf_sample *sample)
 
 /* ---- all of it ---- */
 
+static int take_files(struct mf_source *s)
+{
+    s->samples = s->wish->files;
+    s->file = MF_MUST(calloc(s->samples, sizeof *s->file), "pictures");
+    memcpy(s->file, s->wish->file, s->samples * sizeof *s->file);
+    return MF_OK;
+}
+
 static int open_samples(struct mf_source *s)
 {
     struct stat is;
 
     if (stat(s->wish->path, &is) == 0 && S_ISDIR(is.st_mode)) {
-        MF_TRY(s->wish->table ? mf_source_files(s) : mf_source_listed(s));
+        MF_TRY(s->wish->table ? mf_source_files(s) : s->wish->files ? take_files(s) : mf_source_listed(s));
         return open_pictures(s);
     }
     return mf_idx_is(s->wish->path) ? open_idx(s) : open_array(s);
@@ -343,6 +351,10 @@ void mf_source_close(struct mf_source *s)
     free(s->path);
     free(s);
 }
+
+const char *const *mf_source_names(const struct mf_source *s) { return s->form == PICTURES ? s->file : NULL; }
+
+const int32_t *mf_source_classes(const struct mf_source *s) { return s->label; }
 
 void mf_source_describe(const struct mf_source *s, struct mf_dataset_wish *wish)
 {

@@ -26,6 +26,8 @@ struct mf_source_wish {
     const char *const *column;
     size_t ignored; /* columns that count as absent */
     const char *const *ignore;
+    size_t files; /* without a table: the only pictures of the folder, in this order; 0: all */
+    const char *const *file;
     const struct mf_crop *crop; /* of one image: the part that is read, */
     int crop_bar;               /* or what is beside its data bar */
 };
@@ -42,6 +44,12 @@ int mf_source_same(const struct mf_comm *comm, const struct mf_source *source);
 
 /** Sets what a dataset of it holds: extents, type, names, labels, splits. They belong to the source. */
 void mf_source_describe(const struct mf_source *source, struct mf_dataset_wish *wish);
+
+/** Names of the pictures in their folder, [samples]; NULL: samples are no pictures of a folder. */
+const char *const *mf_source_names(const struct mf_source *source);
+
+/** Classes of the samples, [samples], 0 .. classes-1 or -1; NULL: none. */
+const int32_t *mf_source_classes(const struct mf_source *source);
 
 /** Says which pictures of a folder the table names twice, and how many it does not name. Warns of a table.csv that is
  * not read. */

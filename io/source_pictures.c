@@ -141,7 +141,7 @@ static void doubt_table(const struct mf_source *s)
 
 void mf_source_doubt(const struct mf_source *s)
 {
-    if (s->form != PICTURES) return;
+    if (s->form != PICTURES || s->wish->files) return;
     if (s->wish->table)
         doubt_table(s);
     else

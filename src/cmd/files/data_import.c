@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/base/utf8.h"
 #include "src/cmd/files/data.h"
+#include "src/cmd/files/data_asked.h"
 #include "src/cmd/files/data_import.h"
 
 static const struct mf_opt rows[] = {
@@ -32,6 +33,14 @@ static const struct mf_opt rows[] = {
     MF_OPT(data_import, "table", table, MF_TEXT, NULL,
            "columns file (pictures), label, split; others are properties [.csv]"),
     MF_ALIAS("properties", "table"),
+    MF_OPT(data_import, "questions", questions, MF_TEXT, NULL,
+           "questions about the images: columns image, question, answer, question_type [.csv, .json, .jsonl]"),
+    MF_OPT(data_import, "scenes", scenes, MF_TEXT, NULL,
+           "of questions: objects and findings of the images [.json, .jsonl], or findings [.csv]"),
+    MF_OPT(data_import, "question-types", question_types, MF_TEXT, NULL,
+           "of questions: which head answers which type, and its answers [.yaml, .json]"),
+    MF_OPT(data_import, "vocabulary", vocabulary, MF_TEXT, NULL,
+           "of questions: tokens, a line each (words of the train split, and characters) [.txt]"),
     MF_OPT(data_import, "columns", columns, MF_TEXTS, NULL, "the only properties of the table (all)"),
     MF_OPT(data_import, "ignore", ignore, MF_TEXTS, NULL, "columns of the table that are left out"),
     MF_OPT(data_import, "classes", classes, MF_TEXTS, NULL,
@@ -97,6 +106,7 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(mf_data_part(o->train, o->validation));
     MF_TRY(check_classes(o));
     MF_TRY(check_columns(o));
+    MF_TRY(mf_data_asked_check(o));
     if (o->table && is_table(o->labels))
         return mf_fail(MF_USAGE, "--labels and --table are both tables; give one of them, with a column label");
     if (o->phases < 0 || o->phases == 1 || o->phases > MF_PHASES_MAX)
@@ -133,7 +143,8 @@ static struct mf_source_wish wish_of(const struct data_import *o, const char *pa
 }
 
 /* All ranks have opened it. Collective. */
-static int import(struct mf_session *session, const struct data_import *o, struct mf_source *source, const char *path)
+static int import(struct mf_session *session, const struct data_import *o, struct mf_source *source,
+                  struct mf_data_asked *asked, const char *path)
 {
     struct mf_dataset_wish wish = {
         .compress = (int)o->compress, .part = {o->train, o->validation}, .split_seed = (uint64_t)o->common.seed};
@@ -144,8 +155,9 @@ static int import(struct mf_session *session, const struct data_import *o, struc
 
     mf_source_describe(source, &wish);
     wish.filled = mf_options_given(session->options, "train") || mf_options_given(session->options, "validation");
+    rc = mf_agree(session->comm, mf_data_asked_place(asked, source, &wish));
     mf_notes_begin();
-    rc = mf_dataset_write(session->comm, path, &wish, &from, mf_source_sample, source);
+    if (rc == MF_OK) rc = mf_dataset_write(session->comm, path, &wish, &from, mf_data_asked_sample, asked);
     mf_notes_end(session->comm);
     free(options);
     MF_TRY(rc);
@@ -153,37 +165,69 @@ static int import(struct mf_session *session, const struct data_import *o, struc
     return mf_data_report(session, path, NULL);
 }
 
-static int dry_run(const struct mf_session *session, const struct mf_source *source, const char *path)
+/* Rank 0. */
+static int count(const struct mf_session *session, const struct mf_data_asked *asked, size_t samples, const char *path)
 {
-    struct mf_dataset_wish wish = {0};
+    struct mf_json *json;
+    int rc;
+
+    if (!asked->import || !session->common->json) MF_TRY(mf_data_counted(session, path, samples));
+    if (!asked->import) return MF_OK;
+    json = session->common->json ? mf_json_object() : NULL;
+    if (json) MF_JSON(json, "file", path, "samples", samples);
+    if (json) mf_json_bool(json, "dry_run", 1);
+    mf_data_asked_tell(asked, samples, json);
+    rc = json ? mf_json_write(json, stdout) : MF_OK;
+    mf_json_free(json);
+    return rc;
+}
+
+static int dry_run(const struct mf_session *session, const struct data_import *o, struct mf_source *source,
+                   struct mf_data_asked *asked, const char *path)
+{
+    struct mf_dataset_wish wish = {.part = {o->train, o->validation}, .split_seed = (uint64_t)o->common.seed};
 
     mf_source_describe(source, &wish);
+    MF_TRY(mf_agree(session->comm, mf_data_asked_place(asked, source, &wish)));
     if (session->comm->rank == 0) mf_source_doubt(source);
-    return mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);
+    return mf_agree(session->comm, session->comm->rank == 0 ? count(session, asked, wish.samples, path) : MF_OK);
+}
+
+/* Collective. */
+static int work(struct mf_session *session, const struct data_import *o, const char *in, const char *path)
+{
+    struct mf_source_wish wish = wish_of(o, in);
+    struct mf_source *source = NULL;
+    struct mf_data_asked asked;
+    int rc = mf_data_asked_begin(session, o, &wish, &asked);
+
+    if (rc == MF_OK) rc = mf_agree(session->comm, mf_source_open(&wish, &source));
+    if (rc == MF_OK) rc = mf_source_same(session->comm, source);
+    if (rc == MF_OK)
+        rc = o->common.dry_run ? dry_run(session, o, source, &asked, path) : import(session, o, source, &asked, path);
+    mf_source_close(source);
+    mf_data_asked_end(&asked);
+    return rc;
 }
 
 static int run(struct mf_session *session, void *options)
 {
     const struct data_import *o = options;
     const char *const *words;
-    struct mf_source *source = NULL;
-    struct mf_source_wish wish;
     char *stem, *path;
     int rc;
 
     if (o->tile.count) return mf_data_tiles_run(session, o);
     (void)mf_options_positional(session->options, &words);
-    wish = wish_of(o, words[0]);
     MF_TRY(mf_session_may_write(session, o->common.output, ".h5"));
     stem = MF_MUST(mf_stem(words[0]), "a file name");
     rc = mf_session_path(session, stem, ".h5", &path);
     free(stem);
     MF_TRY(rc);
-    rc = mf_session_spares(session, path, 3, (const char *const[]){words[0], o->labels, o->table});
-    if (rc == MF_OK) rc = mf_agree(session->comm, mf_source_open(&wish, &source));
-    if (rc == MF_OK) rc = mf_source_same(session->comm, source);
-    if (rc == MF_OK) rc = o->common.dry_run ? dry_run(session, source, path) : import(session, o, source, path);
-    mf_source_close(source);
+    rc = mf_session_spares(session, path, 7,
+                           (const char *const[]){words[0], o->labels, o->table, o->questions, o->scenes,
+                                                 o->question_types, o->vocabulary});
+    if (rc == MF_OK) rc = work(session, o, words[0], path);
     free(path);
     return rc;
 }
@@ -218,9 +262,18 @@ static const char text[] =
     "separate the cells. Without splits --seed divides the samples at random,\n"
     "every class alike.\n"
     "\n"
+    "--questions FILE adds questions about the images: a table with columns image,\n"
+    "question, answer and question_type, and maybe split and grade. Or JSON with\n"
+    "such keys, a list of objects or one in each line. Without a table the pictures\n"
+    "of the folder are those that questions name. Types of questions have heads; we\n"
+    "know some, --question-types FILE names others, and lists answers. --scenes FILE\n"
+    "has boxes of objects and findings of the images. Images of two phases without\n"
+    "boxes get their largest components. docs/FILES.md has the forms.\n"
+    "\n"
     "It refuses labels and tables without one row for each sample, labels that\n"
     "are no whole numbers, values that are not finite, and files that end too\n"
-    "early. --dry-run checks labels and tables, and reads no values of samples.\n"
+    "early. --dry-run checks labels, tables and questions, and reads no values of\n"
+    "samples.\n"
     "\n"
     "--tile cuts micrographs into overlapping samples instead: a few of them are\n"
     "enough. Give any number of images, or folders of them. Values become phases\n"
@@ -237,7 +290,8 @@ static const char text[] =
     "  mesoforge data import train-images-idx3-ubyte.gz \\\n"
     "      --labels train-labels-idx1-ubyte.gz --output mnist.h5\n"
     "  mesoforge data import pictures/ --table pictures/table.csv --output set.h5\n"
-    "  mesoforge data import pictures/ --colours --output set.h5\n";
+    "  mesoforge data import pictures/ --colours --output set.h5\n"
+    "  mesoforge data import pictures/ --questions asked.csv --scenes boxes.jsonl\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_data_import = {

@@ -7,7 +7,7 @@
 
 struct data_import {
     struct mf_common common;
-    const char *labels, *table, *threshold;
+    const char *labels, *table, *threshold, *questions, *scenes, *question_types, *vocabulary;
     struct mf_texts classes, unknown, columns, ignore;
     struct mf_longs tile, stride, crop;
     int crop_bar, grey_values, colours;

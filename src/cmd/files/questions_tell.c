@@ -33,6 +33,16 @@ static const mf_name *answers_of(const struct mf_questions_form *f, size_t type)
     return f->answer + mf_questions_answer_at(f, (size_t)f->head_of[type]);
 }
 
+/* The answer that is most frequent. */
+static size_t most_of(const struct mf_questions_form *f, size_t type, const struct tally *t)
+{
+    size_t most = 0;
+
+    for (size_t a = 1; a < (size_t)f->answers[f->head_of[type]]; ++a)
+        if (t->answer[a] > t->answer[most]) most = a;
+    return most;
+}
+
 static size_t held_out(const struct mf_questions *q)
 {
     size_t n = 0;
@@ -60,6 +70,15 @@ static void count_finding(const struct mf_dataset *set, const struct mf_question
     }
 }
 
+/* How many questions have the grade; '\0': none. */
+static size_t graded(const struct mf_questions *q, uint8_t grade)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; q->form.graded && r < q->form.rows; ++r) n += q->grade[r] == grade;
+    return n;
+}
+
 /* ---- JSON ---- */
 
 static struct mf_json *type_json(const struct mf_questions_form *f, size_t type, const struct tally *t)
@@ -70,6 +89,7 @@ static struct mf_json *type_json(const struct mf_questions_form *f, size_t type,
     for (int k = 0; k < MF_SPLITS; ++k) mf_json_int(json, mf_split_names[k], (long long)t->split[k]);
     for (int32_t a = 0; a < f->answers[f->head_of[type]]; ++a)
         if (t->answer[a]) mf_json_int(answers, answers_of(f, type)[a], (long long)t->answer[a]);
+    if (t->rows) mf_json_real(json, "majority", (double)t->answer[most_of(f, type, t)] / (double)t->rows);
     mf_json_put(json, "answers", answers);
     return json;
 }
@@ -89,6 +109,16 @@ static struct mf_json *findings_json(const struct mf_dataset *set, const struct 
     return findings;
 }
 
+static struct mf_json *grades_json(const struct mf_questions *q)
+{
+    struct mf_json *grades = mf_json_object();
+
+    for (char grade[2] = "A"; *grade <= 'Z'; ++*grade)
+        if (graded(q, (uint8_t)*grade)) mf_json_int(grades, grade, (long long)graded(q, (uint8_t)*grade));
+    mf_json_int(grades, "none", (long long)graded(q, 0));
+    return grades;
+}
+
 static void put(const struct mf_dataset *set, const struct mf_questions *q, const struct tally *all,
                 struct mf_json *json)
 {
@@ -97,6 +127,7 @@ static void put(const struct mf_dataset *set, const struct mf_questions *q, cons
     for (size_t t = 0; t < q->form.types; ++t) mf_json_put(types, q->form.type[t], type_json(&q->form, t, &all[t]));
     MF_JSON(questions, "questions", (size_t)q->form.rows, "held_out", held_out(q), "objects", (size_t)q->form.objects,
             "tokens", tokens(q), "types", types, "findings", findings_json(set, q), "hash", q->hash);
+    if (q->form.graded) mf_json_put(questions, "grades", grades_json(q));
     mf_json_put(json, "questions", questions);
 }
 
@@ -104,23 +135,38 @@ static void put(const struct mf_dataset *set, const struct mf_questions *q, cons
 
 enum { SHOWN = 6 };
 
-/* The most frequent answers, in their order. */
+/* The most frequent answers, in their order, and the share of the first. */
 static void print_answers(const struct mf_questions_form *f, size_t type, struct tally *t)
 {
     const size_t n = (size_t)f->answers[f->head_of[type]];
     size_t shown = 0, most;
 
-    for (; shown < SHOWN; ++shown) {
-        most = 0;
-        for (size_t a = 1; a < n; ++a)
-            if (t->answer[a] > t->answer[most]) most = a;
-        if (!t->answer[most]) break;
+    for (; shown < SHOWN && t->answer[most = most_of(f, type, t)]; ++shown) {
         printf("%s%s %zu", shown ? ", " : "", answers_of(f, type)[most], t->answer[most]);
+        if (!shown) printf(" (%.0f %%)", 100 * (double)t->answer[most] / (double)t->rows);
         t->answer[most] = 0;
     }
     for (most = 0; most < n && !t->answer[most]; ++most)
         ;
     printf("%s\n", most < n ? ", .." : "");
+}
+
+static void print_grades(const struct mf_questions *q)
+{
+    printf("  grades:       ");
+    for (uint8_t grade = 'A'; grade <= 'Z'; ++grade)
+        if (graded(q, grade)) printf("%c %zu, ", grade, graded(q, grade));
+    printf("none %zu\n", graded(q, 0));
+}
+
+/* Columns of the longest type. */
+static int widest(const struct mf_questions_form *f)
+{
+    size_t most = 13;
+
+    for (size_t t = 0; t < f->types; ++t)
+        if (strlen(f->type[t]) > most) most = strlen(f->type[t]);
+    return (int)most;
 }
 
 static void print(const struct mf_dataset *set, const struct mf_questions *q, struct tally *all)
@@ -130,11 +176,12 @@ static void print(const struct mf_dataset *set, const struct mf_questions *q, st
     printf("  questions:    %zu, %zu of them in words of the test split alone; %zu tokens, %zu objects of a sample\n",
            (size_t)f->rows, held_out(q), tokens(q), (size_t)f->objects);
     for (size_t t = 0; t < f->types; ++t) {
-        printf("  %-14strain %zu, validation %zu, test %zu; %s: ", f->type[t], all[t].split[MF_TRAIN],
+        printf("  %-*s train %zu, validation %zu, test %zu; %s: ", widest(f), f->type[t], all[t].split[MF_TRAIN],
                all[t].split[MF_VALIDATION], all[t].split[MF_TEST], f->head[f->head_of[t]]);
         print_answers(f, t, &all[t]);
     }
-    if (f->findings) printf("  findings:     no, yes, too near the threshold\n");
+    if (f->graded) print_grades(q);
+    if (f->findings) printf("  findings:     no, yes, do not count\n");
     for (size_t i = 0; i < f->findings; ++i) {
         size_t of[3];
 

@@ -209,15 +209,25 @@ static int is_object(const float *v)
     return none || (sound && v[0] < v[2] && v[1] < v[3]);
 }
 
+static int check_object(const char *path, const struct mf_questions *q, size_t i, size_t first)
+{
+    const float *v = q->object + i * MF_OBJECT_VALUES;
+    const size_t objects = q->form.objects;
+
+    if (is_object(v)) return MF_OK;
+    return mf_fail(
+        MF_INPUT,
+        "cannot use '%s': object %zu of sample %zu is no box in the image: y %g to %g, x %g to %g, which must "
+        "rise and be 0 to 1",
+        path, i % objects, first + i / objects, (double)v[0], (double)v[2], (double)v[1], (double)v[3]);
+}
+
 int mf_questions_check(const char *path, const struct mf_questions *q, size_t samples, size_t first)
 {
     const struct mf_questions_form *f = &q->form;
 
     for (size_t r = 0; r < f->rows; ++r) MF_TRY(check_row(path, q, samples, first, r));
-    for (size_t i = 0; i < samples * f->objects; ++i)
-        if (!is_object(q->object + i * MF_OBJECT_VALUES))
-            return mf_fail(MF_INPUT, "cannot use '%s': object %zu of sample %zu is no box in the image", path,
-                           i % (size_t)f->objects, first + i / (size_t)f->objects);
+    for (size_t i = 0; i < samples * f->objects; ++i) MF_TRY(check_object(path, q, i, first));
     for (size_t i = 0; i < samples * f->findings; ++i)
         if (q->finding[i] > 1 && q->finding[i] != MF_FINDING_NONE)
             return mf_fail(MF_INPUT, "cannot use '%s': finding %zu of sample %zu is %d, not 0, 1, or %d", path,

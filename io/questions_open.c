@@ -120,7 +120,11 @@ static int check_form(const struct mf_questions_form *f)
                 f->vocabulary <= MF_QUESTION_VOCABULARY;
 
     for (size_t h = 0; sound && h < f->heads; ++h) sound = f->answers[h] > 0;
-    for (size_t t = 0; sound && t < f->types; ++t) sound = f->head_of[t] >= 0 && (uint64_t)f->head_of[t] < f->heads;
+    for (size_t t = 0; sound && t < f->types; ++t)
+        if (f->head_of[t] < 0 || (uint64_t)f->head_of[t] >= f->heads)
+            return mf_fail(MF_INPUT,
+                           "no head answers questions of type '%.60s': attribute heads of %s has %d, not 0 to %zu",
+                           f->type[t], mf_question_parts[MF_ASK_TYPE].path, f->head_of[t], (size_t)f->heads - 1);
     return sound && mf_questions_answer_at(f, f->heads) <= MF_QUESTION_ANSWERS
                ? MF_OK
                : mf_fail(MF_INPUT, "unusable numbers of questions, types, heads or answers");

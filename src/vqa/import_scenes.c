@@ -60,7 +60,7 @@ int mf_placing_findings(struct mf_placing *p)
     for (int k = 0; k < FILES; ++k)
         for (size_t i = 0; file_of(p, k) && i < file_of(p, k)->scenes; ++i) {
             found |= file_of(p, k)->scene[i].findings > 0;
-            boxes |= file_of(p, k)->scene[i].boxes > 0;
+            boxes |= file_of(p, k)->scene[i].has_boxes;
         }
     p->form->objects = boxes ? MF_VQA_OBJECTS : 0;
     if (!found) return MF_OK;

@@ -2,6 +2,7 @@
 what is wrong is refused with its line. A set that data export writes comes back with its hash. usage: asked.py MESOFORGE MPIEXEC"""
 import json
 import os
+import shutil
 import sys
 import tempfile
 
@@ -213,8 +214,59 @@ def arrays_and_long_texts():
     check(done.status == 2 and "--scenes is about questions" in done.err, f"scenes alone: {done}")
 
 
+def hashes(path):
+    said = json.loads(made("data", "info", path, "--json").out)
+    return said["hash"], said["questions"]["hash"]
+
+
+def again(name, source, *more, ranks=1):
+    """Imports what data export wrote. @source: the samples, and what the names of the files beside begin with."""
+    samples, beside, table = source
+    made("data", "import", samples, "--table", table, "--questions", beside + "questions.csv", "--scenes", beside + "scenes.jsonl", "--question-types",
+         beside + "question_types.json", "--vocabulary", beside + "vocab.txt", "--output", name, *more, ranks=ranks)
+    return arrays(name)
+
+
+def there_and_back():
+    made("synth", "--num-samples", 40, "--questions", 3, "--size", 20, 12, "--seed", 3, "--output", "made.h5")
+    made("data", "export", "made.h5", "--output", "made.npy", ranks=2)
+    one, classes = arrays("made.h5"), ",".join(json.loads(made("data", "info", "made.h5", "--json").out)["classes"])
+    back = again("back.h5", ("made.npy", "made.", "made.csv"), "--phases", 2, "--classes", classes, ranks=3)
+    check(hashes("back.h5") == hashes("made.h5"), "questions that were exported and imported are others")
+    check(all(numpy.array_equal(back[k], one[k]) for k in one if k.startswith("questions/") and k != "questions/text"), "arrays of questions")
+    made("data", "export", "look.h5", "--output", "pictures")
+    again("back.h5", ("pictures", "pictures/", "pictures/table.csv"))
+    check(hashes("back.h5") == hashes("look.h5"), "questions with grades that were exported and imported are others")
+    made("data", "export", "look.h5", "--split", "test", "--output", "part.npy")
+    part = again("part.h5", ("part.npy", "part.", "part.csv"))
+    look = arrays("look.h5")
+    check(sum(look["index/split"][look["questions/sample"]] == 2) == len(part["questions/sample"]) and (part["index/split"] == 2).all(), "questions of a split")
+    check("--tree does not write" in made("data", "export", "look.h5", "--tree", "png", "--output", "tree").err, "questions beside a tree")
+    check("has questions" in run("data", "split", "look.h5").err, "data split")
+
+
+def broken_sets():
+    """What other programs may write into a set."""
+    for name, at, value, says in (("questions/grade", 5, 7, "question 5 has grade 7, not A to Z"), ("questions/label", (4, slice(None)), 40, "question 4, of type "),
+                                  ("samples/objects", (2, 0, slice(0, 4)), [.5, 0, .25, 1], "object 0 of sample 2 is no box in the image: y 0.5 to 0.25, x 0 to 1"),
+                                  ("questions/type.heads", 3, 9, "no head answers questions of type 'B10_is_abnormal_subcat'"), ("questions/type", 3, 40, "question 3 has type 40")):
+        shutil.copy("look.h5", "broken.h5")
+        with h5py.File("broken.h5", "r+") as file:
+            if "." in name:
+                array, key = name.split(".")
+                values = file[array].attrs[key].copy()
+                values[at] = value
+                file[array].attrs[key] = values
+            else:
+                file[name][at] = value
+        done = run("data", "verify", "broken.h5", ranks=2 if at == 5 else 1)
+        check(done.status == 3 and says in done.err, f"{name}: {done}")
+
+
 one = as_written()
 scenes(one, in_order(one))
+there_and_back()
+broken_sets()
 wrong_rows()
 wrong_json()
 wrong_scenes()

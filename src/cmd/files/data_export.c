@@ -9,9 +9,11 @@
 #include "io/rows.h"
 #include "io/table.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/files/data.h"
 #include "src/cmd/files/pictures.h"
+#include "src/cmd/files/questions_write.h"
 #include "src/cmd/files/tree.h"
 
 struct data_export {
@@ -174,6 +176,23 @@ static int write_table(const struct out *o)
     return rc;
 }
 
+/* Collective. */
+static int write_questions(const struct out *o)
+{
+    const struct mf_comm *comm = o->session->comm;
+    struct mf_questions *questions;
+    struct mf_questions_out out = {
+        .set = o->set, .path = o->path, .pictures = o->pictures, .count = o->count, .id = o->id};
+    int rc;
+
+    if (!o->set->asks) return MF_OK;
+    MF_TRY(mf_questions_open(comm, o->set, &questions));
+    out.questions = questions;
+    rc = mf_questions_write(comm, &out);
+    mf_questions_close(questions);
+    return rc;
+}
+
 /* ---- all of it ---- */
 
 static void choose(struct out *o, const char *split)
@@ -198,20 +217,24 @@ static int export(struct out *o, const struct mf_reals *range)
     of.reader = o->reader;
     if (!o->pictures) {
         MF_TRY(write_array(o));
-        return write_table(o);
+        MF_TRY(write_table(o));
+        return write_questions(o);
     }
     MF_TRY(mf_agree(comm, mf_pictures_fit(o->set->path, o->set->ndim, o->set->dims[3], "try: --output x.npy")));
     MF_TRY(mf_pictures_levels(&of, range, &o->levels));
     o->room = MF_MUST(malloc(o->set->bytes), "a picture");
     MF_TRY(mf_agree(comm, comm->rank == 0 ? mf_output_folder(o->path, "another --output") : MF_OK));
     MF_TRY(mf_agree(comm, write_pictures(o)));
-    return write_table(o);
+    MF_TRY(write_table(o));
+    return write_questions(o);
 }
 
 static int export_tree(const struct out *o, const struct data_export *e)
 {
     const struct mf_tree tree = {o->set, o->path, e->parts, o->count, o->id, &e->range};
 
+    if (o->set->asks && o->session->comm->rank == 0)
+        mf_warn("'%s' has questions, which --tree does not write", o->set->path);
     return mf_tree_write(o->session, &tree);
 }
 
@@ -243,20 +266,27 @@ const struct mf_cmd mf_cmd_data_export = {
     .name = "data export",
     .summary = "write a dataset as an array, or as pictures",
     .synopsis = "SET.h5 --output x.npy|FOLDER [--split train]",
-    .text = "Writes the samples as one array (.npy), or as PNG in a folder, and beside them a table (.csv) of classes, "
-            "splits and properties. data import reads both again, with --classes in the same order (colours: with "
-            "--colours). Pictures have 8 bits and 1 or 3 channels. Phases are stored as they are, so they look dark; "
-            "with --range 0 1 two phases are black and white. Images of real values get one scale for all.\n"
-            "\n"
-            "--tree png,npz,json makes the files of DMD2's programs instead: FOLDER/images/NAME/sample_000000.png, "
-            "activations/NAME/sample_000000.npz (a row of numbers for each layer) and "
-            "metadata/NAME/dataset_info.json, the list of all. NAME is that of the set. Phases are spread from black "
-            "to white.\n"
-            "\n"
-            "  mesoforge data export micro.h5 --output x.npy\n"
-            "  mesoforge data import x.npy --table x.csv --phases 2 --output again.h5\n"
-            "  mesoforge data export micro.h5 --split test --output pictures/\n"
-            "  mesoforge data export made.h5 --range 0 1 --output pictures/\n",
+    .text =
+        "Writes the samples as one array (.npy), or as PNG in a folder, and beside them a table (.csv) of classes, "
+        "splits and properties. data import reads both again, with --classes in the same order (colours: with "
+        "--colours). Pictures have 8 bits and 1 or 3 channels. Phases are stored as they are, so they look dark; "
+        "with --range 0 1 two phases are black and white. Images of real values get one scale for all.\n"
+        "\n"
+        "Questions about the samples become questions.csv, scenes.jsonl (objects and findings), question_types.json "
+        "and vocab.txt, of an array x.questions.csv and so on. data import reads them again.\n"
+        "\n"
+        "--tree png,npz,json makes the files of DMD2's programs instead: FOLDER/images/NAME/sample_000000.png, "
+        "activations/NAME/sample_000000.npz (a row of numbers for each layer) and "
+        "metadata/NAME/dataset_info.json, the list of all. NAME is that of the set. Phases are spread from black "
+        "to white.\n"
+        "\n"
+        "  mesoforge data export micro.h5 --output x.npy\n"
+        "  mesoforge data import x.npy --table x.csv --phases 2 --output again.h5\n"
+        "  mesoforge data export micro.h5 --split test --output pictures/\n"
+        "  mesoforge data export made.h5 --range 0 1 --output pictures/\n"
+        "  mesoforge data import x.npy --table x.csv --questions x.questions.csv \\\n"
+        "      --scenes x.scenes.jsonl --question-types x.question_types.json \\\n"
+        "      --vocabulary x.vocab.txt --phases 2 --output again.h5\n",
     .tables = tables,
     .size = sizeof(struct data_export),
     .positional_max = 1,

@@ -43,10 +43,10 @@ static double now(const struct bench *b)
 
 /* -- to remove noise: scaled samples, the level of the noise, a condition, and the output that is wanted -- */
 
-static size_t noisy_inputs(const struct mf_task *task, const size_t d[4], size_t batch, const struct mf_arch_args *args,
-                           struct mf_learn_input input[])
+static size_t noisy_inputs(const struct mf_task *task, const size_t d[4], size_t batch, const struct mf_arch *arch,
+                           const struct mf_arch_args *args, struct mf_learn_input input[])
 {
-    (void)task;
+    (void)task, (void)arch;
     input[0] = mf_learn_samples(d, batch);
     input[1] = mf_learn_reals("noise", batch, mf_arch_noise_width(args));
     input[2] = mf_learn_reals("condition", batch, 1);

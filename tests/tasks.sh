@@ -3,17 +3,19 @@
 # their declarations, and in the words of verbs. usage: tasks.sh ROOT [--self-test]
 set -eu
 
-# Kinds are the files src/train/learn_KIND.c.
-kinds() { find "$1/src/train" -name 'learn_*.c' ! -name '*_show.c' | sed 's|.*/learn_||; s|\.c$||' | sort | paste -s -d '|' -; }
+# Kinds are the files src/train/learn_KIND.c and learn_KIND_PART.c. The word vqa also names a network and a folder.
+kinds() {
+    find "$1/src/train" -name 'learn_*.c' | sed 's|.*/learn_||; s|[_.].*||; s/^vqa$/learn_vqa|train_vqa/' | sort -u | paste -s -d '|' -
+}
 
 # In a table or a declaration there are names and what separates them, and nothing else.
 rule='
 function has(s) { return s ~ ("(^|[^a-z])(" kinds ")([^a-z]|$)") }
-FNR == 1 { file = FILENAME; sub("^" root "/", "", file); own = file ~ ("_(" kinds ")(_[a-z]+)?\\.[ch]$") }
+FNR == 1 { file = FILENAME; sub("^" root "/", "", file); own = file ~ ("_(" kinds "|vqa)(_[a-z]+)?\\.[ch]$") }
 own || !has($0) || /^#include "/ { next }
 {
     rest = $0
-    gsub("(" kinds ")[,|] ?(" kinds ")(, unet)?( or | and |[|])moe", "", rest) # all that follow "train"
+    gsub("(" kinds ")[,|] ?(" kinds ")(, unet)?(, vqa)?( or | and |[|])moe", "", rest) # all that follow "train"
     gsub("(train|infer) (" kinds ")", "", rest)                       # a verb
     if (rest ~ /^[A-Za-z0-9_ &*{}\[\],;=]*$/ && (rest !~ /=/ || rest ~ /= *\{/)) gsub("mf_[a-z_]*_?(" kinds ")", "", rest)
     if (!has(rest)) next

@@ -1,6 +1,7 @@
 # Training: steps and scores on any ranks, windows, its lists in checked memory.
 mf_test(NAME train_score SOURCE unit/train_score.c ROOM mf_train TIMEOUT 300 RANKS 1 2 3 4)
 mf_test(NAME train_learn SOURCE unit/train_learn.c ROOM mf_train RANKS 1 2 3)
+mf_test(NAME train_questions SOURCE unit/train_questions.c ROOM mf_train RANKS 1 2 3 4)
 mf_test(NAME train_distil SOURCE unit/train_distil.c ROOM mf_train RANKS 1 2 3)
 mf_test(NAME train_steps SOURCE unit/train_steps.c ROOM mf_train TIMEOUT 300 RANKS 1 2 3 4)
 mf_test(NAME train_offload SOURCE unit/train_offload.c ROOM mf_train IN fast TIMEOUT 300 RANKS 1 2 3 4)

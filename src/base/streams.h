@@ -26,6 +26,7 @@ enum mf_stream {
     MF_STREAM_CRACK = 0x53590050,      /* + 3 axes: bends of cracks, by piece */
     MF_STREAM_SET = 0x53590060,        /* + 9: what the samples of a dataset are, by sample */
     MF_STREAM_VQA = 0x41530000,        /* + 4: questions about samples, their phrasings, their images */
+    MF_STREAM_ASKED = 0x41530010,      /* + 2: whether a question is learnt without objects, how its image is moved */
     MF_STREAM_NORMAL = 0x4e4f0000,     /* + nodes: normal numbers of networks that denoise, by sample and place */
     MF_STREAM_LEVEL = 0x4e4f1000,      /* + 3: level of the noise of a sample, if its
       condition is dropped, how it is moved; by number */

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/questions.h"
 #include "src/base/err.h"
 #include "src/train/learn_classify.h"
 #include "src/train/learn_diffuse.h"
 #include "src/train/learn_regress.h"
 #include "src/train/learn_show.h"
+#include "src/train/learn_vqa.h"
 
 /* -- tasks -- */
 
@@ -74,9 +76,17 @@ size_t mf_task_rows(const struct mf_task *task, const struct mf_dataset *set, en
     return rows;
 }
 
+int mf_learn_open(const struct mf_learn *learn, const struct mf_comm *comm, const char *path, struct mf_dataset **set)
+{
+    MF_TRY(mf_dataset_open(comm, path, set));
+    return learn->reads & MF_READS_QUESTIONS ? mf_dataset_ask(comm, *set) : MF_OK;
+}
+
 int mf_learn_needs(const struct mf_learn *learn, const struct mf_dataset *set)
 {
     if (learn->reads & MF_READS_LABEL && set->classes == 0) return mf_fail(MF_INPUT, "'%s' has no labels", set->path);
+    if (learn->reads & MF_READS_QUESTIONS && !set->questions)
+        return mf_fail(MF_INPUT, "'%s' has no questions", set->path);
     if (learn->reads & MF_READS_REAL && set->reals == 0)
         return mf_fail(MF_INPUT, "'%s' has no columns of real values to predict", set->path);
     return MF_OK;
@@ -163,4 +173,5 @@ int mf_show_width(const struct mf_task *task, const char *head)
 
 /* -- kinds -- */
 
-const struct mf_learn *const mf_learns[] = {&mf_learn_classify, &mf_learn_regress, &mf_learn_diffuse, NULL};
+const struct mf_learn *const mf_learns[] = {&mf_learn_classify, &mf_learn_regress, &mf_learn_diffuse, &mf_learn_vqa,
+                                            NULL};

@@ -17,10 +17,11 @@
 
 enum { MF_LEARN_INPUTS = 16, MF_LEARN_MORE = 4 };
 
-/** Arrays of a batch (struct mf_batch) that a task reads. */
-enum { MF_READS_X = 1, MF_READS_INPUT = 2, MF_READS_LABEL = 4, MF_READS_REAL = 8 };
+/** Arrays of a batch (struct mf_batch) that a task reads. MF_READS_QUESTIONS: items of its sets are questions. */
+enum { MF_READS_X = 1, MF_READS_INPUT = 2, MF_READS_LABEL = 4, MF_READS_REAL = 8, MF_READS_QUESTIONS = 16 };
 
-/** A value that the host fills before each pass: what the network reads, or a target. Its numbers have four bytes. */
+/** A value that the host fills before each pass: what the network reads, or a target. Its numbers have four
+ * bytes, or one byte where a row has a multiple of four. */
 struct mf_learn_input {
     const char *name;
     struct mf_shape shape; /* [batch][..] */
@@ -95,9 +96,9 @@ struct mf_learn {
     /* -- network -- */
 
     /** All values that the host fills. The first one is what a model reads. A sample has @p dims {nz, ny, nx,
-     * channels}, the network @p args. Returns how many, at most MF_LEARN_INPUTS. */
-    size_t (*inputs)(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
-                     struct mf_learn_input input[]);
+     * channels}, the network @p arch and @p args. Returns how many, at most MF_LEARN_INPUTS. */
+    size_t (*inputs)(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch *arch,
+                     const struct mf_arch_args *args, struct mf_learn_input input[]);
     /** Builds the outputs of all heads. Behind them it leaves up to MF_LEARN_MORE values for loss(). @p train 0: it
      * is scored. NULL: @p arch reads the first input, and its last axis has one head behind the other. */
     void (*forward)(const struct mf_task *task, struct mf_build *build, const struct mf_arch *arch,
@@ -173,6 +174,10 @@ int mf_task_counts(const struct mf_task *task, const struct mf_dataset *set, siz
 
 /** Samples of a split that count. */
 size_t mf_task_rows(const struct mf_task *task, const struct mf_dataset *set, enum mf_split split);
+
+/** Opens a set for a kind, whose items are what it reads. Collective. Refuses as mf_dataset_open(), mf_dataset_ask().
+ */
+int mf_learn_open(const struct mf_learn *learn, const struct mf_comm *comm, const char *path, struct mf_dataset **set);
 
 /** Refuses with MF_INPUT a set without the arrays that a kind reads; and one without a row to learn from. */
 int mf_learn_needs(const struct mf_learn *learn, const struct mf_dataset *set);

@@ -37,10 +37,10 @@ struct mf_task mf_task_classes(size_t n, const mf_name *name, double smoothing)
 
 /* -- network and samples -- */
 
-static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
-                     struct mf_learn_input input[])
+static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch *arch,
+                     const struct mf_arch_args *args, struct mf_learn_input input[])
 {
-    (void)task, (void)args;
+    (void)task, (void)arch, (void)args;
     input[X] = mf_learn_samples(dims, batch);
     input[LABEL] = mf_learn_labels("target", batch, 1);
     return 2;

@@ -125,11 +125,12 @@ static void start_inputs(size_t batch, const struct mf_arch_args *args, struct m
     input[START_LEVEL] = row("start_level", batch, mf_arch_noise_width(args));
 }
 
-static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
-                     struct mf_learn_input input[])
+static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch *arch,
+                     const struct mf_arch_args *args, struct mf_learn_input input[])
 {
     const size_t width = mf_denoise_width(&own_of(task)->denoise);
 
+    (void)arch;
     input[X] = mf_learn_samples(dims, batch);
     input[X].plain = 0;
     input[IN_X] = factor(MF_DENOISE_IN_X, batch);

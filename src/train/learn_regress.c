@@ -88,10 +88,10 @@ double mf_regress_deviation(const struct mf_task *task, size_t c) { return own_o
 
 /* -- network and samples -- */
 
-static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
-                     struct mf_learn_input input[])
+static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch *arch,
+                     const struct mf_arch_args *args, struct mf_learn_input input[])
 {
-    (void)args;
+    (void)arch, (void)args;
     input[X] = mf_learn_samples(dims, batch);
     input[REAL] = mf_learn_reals("target", batch, task->head[0].outputs);
     return 2;

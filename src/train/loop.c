@@ -353,15 +353,15 @@ static int go(struct mf_loop *loop)
 
 /* -- the end -- */
 
-static void put_scores(const struct mf_loop *loop, const char *key, const struct mf_scores *s, struct mf_json *at)
+static void put_scores(const struct mf_loop *loop, enum mf_split split, const struct mf_scores *s, struct mf_json *at)
 {
     const struct mf_task *task = loop->trainer->opts.task;
     struct mf_json *j = mf_json_object();
 
-    MF_JSON(j, "samples", s->samples, "labelled", s->rows);
+    MF_JSON(j, "samples", s->samples, "labelled", mf_task_rows(task, loop->trainer->set, split));
     mf_json_finite(j, "loss", s->loss);
     task->learn->put(task, s, j);
-    mf_json_put(at, key, j);
+    mf_json_put(at, mf_split_names[split], j);
 }
 
 static int score(const struct mf_loop *loop, enum mf_split split, struct mf_json *at)
@@ -372,7 +372,7 @@ static int score(const struct mf_loop *loop, enum mf_split split, struct mf_json
 
     if (t->set->count[split] == 0 || !t->opts.task->learn->merit) return MF_OK;
     rc = mf_trainer_score(t, t->set->count[split], t->set->id[split], 0, &s);
-    if (rc == MF_OK) put_scores(loop, mf_split_names[split], &s, at);
+    if (rc == MF_OK) put_scores(loop, split, &s, at);
     mf_scores_free(&s);
     return rc;
 }

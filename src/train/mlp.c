@@ -40,19 +40,19 @@ static const struct mf_arch layers = {.name = "layers", .forward = forward};
 
 /* -- what it learns -- */
 
-static size_t reals(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
-                    struct mf_learn_input input[])
+static size_t reals(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch *arch,
+                    const struct mf_arch_args *args, struct mf_learn_input input[])
 {
-    (void)args;
+    (void)arch, (void)args;
     input[0] = mf_learn_samples(dims, batch);
     input[1] = mf_learn_reals("target", batch, task->head[0].outputs);
     return 2;
 }
 
-static size_t labels(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
-                     struct mf_learn_input input[])
+static size_t labels(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch *arch,
+                     const struct mf_arch_args *args, struct mf_learn_input input[])
 {
-    (void)task, (void)args;
+    (void)task, (void)arch, (void)args;
     input[0] = mf_learn_samples(dims, batch);
     input[1] = mf_learn_labels("target", batch, 1);
     return 2;

@@ -17,7 +17,7 @@ static void make_inputs(struct mf_network *n, const struct mf_network_wish *wish
     struct mf_learn_input input[MF_LEARN_INPUTS];
 
     n->heads = wish->task.heads;
-    n->inputs = wish->task.learn->inputs(&wish->task, wish->dims, wish->batch, &wish->args, input);
+    n->inputs = wish->task.learn->inputs(&wish->task, wish->dims, wish->batch, wish->arch, &wish->args, input);
     for (size_t k = 0; k < n->inputs; ++k)
         n->input[k] = (struct mf_network_input){mf_build_input(build, input[k].name, input[k].shape), input[k]};
 }

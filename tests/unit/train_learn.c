@@ -16,10 +16,10 @@ static const double half = 0.5; /* weight of the second head */
 /* Every fifth image has no mask at all, so that heads have different rows. */
 static int counts(size_t sample, size_t pixel) { return sample % 5 != 2 && (sample * 7 + pixel * 3) % 4 != 0; }
 
-static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
-                     struct mf_learn_input input[])
+static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch *arch,
+                     const struct mf_arch_args *args, struct mf_learn_input input[])
 {
-    (void)task, (void)args;
+    (void)task, (void)arch, (void)args;
     input[X] = mf_learn_samples(dims, batch);
     input[NEGATIVE] = mf_learn_reals("negative", batch, PIXELS);
     input[PHASE] = mf_learn_labels("phase", batch, PIXELS);

@@ -1,0 +1,62 @@
+/* The task to answer questions about images. An item of the set is a question (mf_dataset_ask()). The network reads the
+ * image, the tokens of the question, and the objects of the image. Every head of the questions gives one answer. The
+ * head of a question's type counts, and the others learn nothing from it. A last head says the findings of the image,
+ * each yes or no.
+ *
+ * A third of what is learnt comes without objects, so that the network also answers where nobody finds any. */
+#ifndef MF_TRAIN_LEARN_VQA_H
+#define MF_TRAIN_LEARN_VQA_H
+
+#include "io/questions.h"
+#include "src/train/learn_show.h"
+
+extern const struct mf_learn mf_learn_vqa;
+extern const struct mf_learn_show mf_show_vqa;
+
+enum { MF_VQA_TOKENS_MOST = 512 }; /* of a question */
+
+struct mf_vqa_wish {
+    size_t tokens;     /* that the network reads of a question, at most */
+    int flips;         /* images are flipped at random in training. Refused where an answer may depend on it */
+    double findings;   /* weight of their loss; 0: they are not learnt */
+    const char *merit; /* by what networks are compared: a type, a head, or "findings"; NULL: the mean of all types */
+};
+
+/** Are all types and answers those of src/vqa, so that it is known what a flip does to them? */
+int mf_vqa_may_flip(const struct mf_questions_form *form);
+
+/** The task on a set of questions. Refuses with MF_USAGE a wish that the set does not permit. Refuses with MF_INPUT a
+ * set without a vocabulary, and more heads than a network has. mf_task_close() frees in every case. */
+int mf_task_asked(const struct mf_dataset *set, const struct mf_vqa_wish *wish, struct mf_task *task);
+
+/** Names of heads, answers, types and findings that the network knows. Rows and objects are those of no set. */
+const struct mf_questions_form *mf_vqa_form(const struct mf_task *task);
+
+/** Scores of a network that is blind. The image is grey, or the question is that of another item. It holds for all
+ * scores from then on. */
+enum mf_vqa_blind { MF_VQA_SEES, MF_VQA_GREY, MF_VQA_SHUFFLED };
+void mf_vqa_set_blind(struct mf_task *task, enum mf_vqa_blind blind);
+
+/** Questions of a type, or images with an answer to a finding, and how many of them are answered rightly. */
+struct mf_vqa_right {
+    double asked, right;
+};
+struct mf_vqa_right mf_vqa_right_type(const struct mf_task *task, const struct mf_scores *scores, size_t type);
+struct mf_vqa_right mf_vqa_right_finding(const struct mf_task *task, const struct mf_scores *scores, size_t finding);
+
+/** The mean share of right answers of all types that were asked; NAN: none. And the same of all findings. */
+double mf_vqa_accuracy(const struct mf_task *task, const struct mf_scores *scores);
+double mf_vqa_findings_accuracy(const struct mf_task *task, const struct mf_scores *scores);
+
+/** Head, type and answer of an item, in numbers of the network. The head is form->heads where it knows no such
+ * question. The item is of the set that the task was made for, or was fitted to. */
+struct mf_vqa_item {
+    size_t head, type;
+    int32_t answer;
+};
+struct mf_vqa_item mf_vqa_item(const struct mf_task *task, size_t item);
+
+/** The text of a question, with a zero behind it. */
+const char *mf_vqa_question(const struct mf_dataset *set, size_t item, char text[MF_QUESTION_TEXT + 1]);
+
+#endif

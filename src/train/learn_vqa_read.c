@@ -1,0 +1,210 @@
+/* See learn_vqa.h: the questions of a set in numbers of the network. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/train/learn_vqa_priv.h"
+
+int mf_asked_words(struct mf_asked *own, const char *path)
+{
+    if (own->vocabulary && *own->vocabulary) return mf_tokenizer_of_words(path, own->vocabulary, &own->tokenizer);
+    return mf_fail(MF_INPUT, "'%s' has no vocabulary, so its questions cannot be cut into tokens", path);
+}
+
+const char *mf_vqa_question(const struct mf_dataset *set, size_t item, char text[MF_QUESTION_TEXT + 1])
+{
+    const size_t row = set->questions->form.text;
+
+    memcpy(text, set->questions->text + item * row, row);
+    text[row] = '\0';
+    return text;
+}
+
+/* ---- names ---- */
+
+static size_t find(const char *name, size_t n, const mf_name *names)
+{
+    size_t i = 0;
+
+    while (i < n && strcmp(names[i], name) != 0) ++i;
+    return i;
+}
+
+/* Numbers of the network for those of the set. */
+struct meaning {
+    size_t type[MF_QUESTION_TYPES], head[MF_QUESTION_HEADS];
+    int32_t answer[MF_QUESTION_ANSWERS];
+};
+
+static struct meaning *find_meaning(const struct mf_questions_form *own, const struct mf_questions_form *of)
+{
+    struct meaning *m = MF_MUST(calloc(1, sizeof *m), "questions");
+
+    for (size_t h = 0; h < of->heads; ++h) {
+        const size_t k = find(of->head[h], own->heads, own->head), at = mf_questions_answer_at(of, h);
+
+        m->head[h] = k;
+        for (size_t a = 0; a < (size_t)of->answers[h]; ++a) {
+            const size_t n = k < own->heads ? (size_t)own->answers[k] : 0;
+            const size_t found = n ? find(of->answer[at + a], n, own->answer + mf_questions_answer_at(own, k)) : 0;
+
+            m->answer[at + a] = found < n ? (int32_t)found : MF_ANSWER_NONE;
+        }
+    }
+    for (size_t t = 0; t < of->types; ++t) {
+        const size_t k = find(of->type[t], own->types, own->type);
+
+        m->type[t] = k < own->types && (size_t)own->head_of[k] == m->head[of->head_of[t]] ? k : own->types;
+    }
+    return m;
+}
+
+/* How many questions count, of all that have an answer. */
+static size_t take_answers(struct mf_asked *own, const struct mf_questions *q, const struct meaning *m)
+{
+    const struct mf_questions_form *f = &q->form;
+    size_t known = 0;
+
+    for (size_t i = 0; i < f->rows; ++i) {
+        const size_t type = m->type[q->type[i]], head = (size_t)f->head_of[q->type[i]];
+        const int32_t label = q->label[i * f->heads + head];
+
+        own->type[i] = (uint8_t)type;
+        own->answer[i] = type < own->form.types && label >= 0
+                             ? m->answer[mf_questions_answer_at(f, head) + (size_t)label]
+                             : MF_ANSWER_NONE;
+        known += own->answer[i] >= 0;
+    }
+    return known;
+}
+
+/* A type, or some answers, that the network does not know. */
+static void say_unknown(const struct mf_asked *own, const struct mf_dataset *set)
+{
+    const struct mf_questions *q = set->questions;
+
+    for (size_t t = 0; t < q->form.types; ++t) {
+        size_t asked = 0, unknown = 0;
+
+        for (size_t i = 0; i < q->form.rows; ++i) {
+            if (q->type[i] != t) continue;
+            ++asked;
+            unknown += own->answer[i] < 0;
+        }
+        if (unknown)
+            mf_warn("the model knows %s of the %zu question%s of type '%s' of '%s', so %zu do not count",
+                    unknown == asked ? "none" : "not all answers", asked, MF_S(asked), q->form.type[t], set->path,
+                    unknown);
+    }
+}
+
+static int take_meaning(struct mf_asked *own, const struct mf_dataset *set)
+{
+    const struct mf_questions *q = set->questions;
+    struct meaning *m = find_meaning(&own->form, &q->form);
+    const size_t known = take_answers(own, q, m);
+
+    free(m);
+    for (size_t f = 0; f < own->form.findings; ++f) {
+        const size_t at = find(own->form.finding[f], q->form.findings, q->form.finding);
+
+        own->finding_of[f] = at < q->form.findings ? at : SIZE_MAX;
+    }
+    if (known == 0)
+        return mf_fail(MF_INPUT,
+                       "the model answers none of the types of questions of '%s' ('%s', ..); it answers '%s', ..",
+                       set->path, q->form.type[0], own->form.type[0]);
+    say_unknown(own, set);
+    return MF_OK;
+}
+
+/* ---- texts ---- */
+
+/* Tokens of all questions, one behind the other; end [items]. */
+static int cut_texts(struct mf_asked *own, const struct mf_dataset *set, struct mf_tokens *all, size_t *end)
+{
+    const struct mf_questions *q = set->questions;
+
+    for (size_t i = 0; i < set->items; ++i) {
+        const char *text = q->text + i * q->form.text;
+
+        MF_TRY(mf_tokenizer_encode(own->tokenizer, text, strnlen(text, q->form.text), MF_ENCODE_LITERAL, all));
+        end[i] = all->count;
+    }
+    return MF_OK;
+}
+
+/* A text that is too long loses what stands before its last token, which ends every text. */
+static void put_tokens(struct mf_asked *own, size_t item, const uint32_t *token, size_t n)
+{
+    const size_t count = n < own->length ? n : own->length;
+    int32_t *to = own->token + item * own->length;
+
+    for (size_t i = 0; i < own->length; ++i) to[i] = i < count ? (int32_t)token[i] : -1;
+    if (count < n) to[count - 1] = (int32_t)token[n - 1];
+    own->count[item] = (uint16_t)count;
+}
+
+static void say_cut(const struct mf_dataset *set, size_t most, size_t cut, size_t longest)
+{
+    if (cut)
+        mf_warn("'%s': %zu question%s more than %zu tokens (at most %zu) and %s cut (--max-tokens of train vqa)",
+                set->path, cut, cut == 1 ? " has" : "s have", most, longest, cut == 1 ? "is" : "are");
+}
+
+static void take_tokens(struct mf_asked *own, const struct mf_dataset *set, const struct mf_tokens *all,
+                        const size_t *end)
+{
+    enum { STEP = 8 };
+    size_t longest = 1, cut = 0;
+
+    for (size_t i = 0; i < set->items; ++i) {
+        const size_t n = end[i] - (i ? end[i - 1] : 0);
+
+        longest = n > longest ? n : longest;
+        cut += n > own->most;
+    }
+    own->length = (longest + STEP - 1) / STEP * STEP;
+    if (own->length > own->most) own->length = own->most;
+    own->token = MF_MUST(calloc(set->items * own->length + 1, sizeof *own->token), "questions");
+    for (size_t i = 0; i < set->items; ++i) {
+        const size_t first = i ? end[i - 1] : 0;
+
+        put_tokens(own, i, all->at + first, end[i] - first);
+    }
+    say_cut(set, own->most, cut, longest);
+}
+
+void mf_asked_forget(struct mf_asked *own)
+{
+    free(own->token);
+    free(own->count);
+    free(own->answer);
+    free(own->type);
+    own->token = NULL;
+    own->count = NULL;
+    own->answer = NULL;
+    own->type = NULL;
+    own->set = NULL;
+}
+
+int mf_asked_read(struct mf_asked *own, const struct mf_dataset *set)
+{
+    size_t *end = MF_MUST(calloc(set->items + 1, sizeof *end), "questions");
+    struct mf_tokens all = {0};
+    int rc;
+
+    mf_asked_forget(own);
+    own->count = MF_MUST(calloc(set->items + 1, sizeof *own->count), "questions");
+    own->answer = MF_MUST(calloc(set->items + 1, sizeof *own->answer), "questions");
+    own->type = MF_MUST(calloc(set->items + 1, sizeof *own->type), "questions");
+    own->set = set;
+    rc = take_meaning(own, set);
+    if (rc == MF_OK) rc = cut_texts(own, set, &all, end);
+    if (rc == MF_OK) take_tokens(own, set, &all, end);
+    mf_tokens_free(&all);
+    free(end);
+    return rc;
+}

@@ -1,0 +1,306 @@
+/* Questions about images are learnt. Any ranks, in every stage of ZeRO, come to the weights of one rank. A flip moves
+ * image, boxes and places alike. The model's file knows the task, and scores as before. */
+#include "io/questions.h"
+#include "src/train/learn_vqa.h"
+#include "src/train/saved.h"
+#include "src/vqa/vqa.h"
+#include "tests/unit/train_case.h"
+
+enum { SIDE = 10, IMAGES = 30, EACH = 2, ITEMS = IMAGES * EACH, FINDINGS = 2, PLACE = 1, TEXT = 64 };
+
+/* -- a set: a light square in one of 25 places, whose questions ask where it is, and whether it is above -- */
+
+static size_t cell_of(size_t id) { return id * 7 % (MF_VQA_GRID * MF_VQA_GRID); }
+
+static int make_image(void *context, size_t id, struct mf_sample *sample)
+{
+    const size_t row = cell_of(id) / MF_VQA_GRID * 2, column = cell_of(id) % MF_VQA_GRID * 2;
+
+    (void)context;
+    memset(sample->x, 0, SIDE * SIDE);
+    for (size_t i = 0; i < 4; ++i) ((uint8_t *)sample->x)[(row + i / 2) * SIDE + column + i % 2] = 1;
+    return MF_OK;
+}
+
+static void make_question(size_t id, size_t k, struct mf_questions *q, size_t at)
+{
+    q->sample[at] = (uint32_t)id;
+    q->type[at] = (uint8_t)k;
+    q->label[2 * at] = k ? MF_ANSWER_NONE : cell_of(id) >= 10;
+    q->label[2 * at + 1] = k ? (int32_t)cell_of(id) : MF_ANSWER_NONE;
+    snprintf(q->text + at * TEXT, TEXT, k ? "where is the largest light component?" : "is there a light path?");
+}
+
+static int make_questions(void *context, const uint8_t *split, struct mf_span own, struct mf_questions *part)
+{
+    (void)context, (void)split;
+    for (size_t k = 0; k < own.count; ++k) {
+        const size_t id = own.first + k, cell = cell_of(id);
+        const float y = (float)(cell / MF_VQA_GRID) / 5, x = (float)(cell % MF_VQA_GRID) / 5;
+
+        for (size_t i = 0; i < EACH; ++i) make_question(id, i, part, k * EACH + i);
+        memcpy(part->object + k * MF_OBJECT_VALUES, (float[]){y, x, y + 0.2F, x + 0.2F, 0.04F, 1},
+               MF_OBJECT_VALUES * sizeof(float));
+        part->finding[k * FINDINGS] = id % 3 == 2 ? MF_FINDING_NONE : (uint8_t)(id % 3);
+        part->finding[k * FINDINGS + 1] = cell % 5 > 2;
+    }
+    return MF_OK;
+}
+
+static struct mf_questions_form *form_of_set(void)
+{
+    struct mf_questions_form *f = calloc(1, sizeof *f);
+    char text[MF_VQA_TEXT];
+
+    *f = (struct mf_questions_form){.rows = ITEMS,
+                                    .text = TEXT,
+                                    .types = 2,
+                                    .heads = 2,
+                                    .findings = FINDINGS,
+                                    .objects = 1,
+                                    .head_of = {0, PLACE},
+                                    .answers = {2, MF_VQA_SPANS + 1},
+                                    .threshold = {1, 2},
+                                    .type = {"percolates", "largest"},
+                                    .head = {"yes_no", "place"},
+                                    .finding = {"odd", "right"}};
+    for (size_t a = 0; a < 2 + MF_VQA_SPANS + 1; ++a) {
+        mf_vqa_answer(a < 2 ? MF_VQA_YES_NO : MF_VQA_PLACE, a < 2 ? a : a - 2, 0, NULL, text);
+        snprintf(f->answer[a], sizeof f->answer[a], "%.60s", text);
+    }
+    return f;
+}
+
+static struct mf_dataset *open_set(const struct bed *b, const char *name)
+{
+    struct mf_questions_form *form = form_of_set();
+    char *words = mf_vqa_vocabulary();
+    struct mf_questions_wish asks = {.form = form, .vocabulary = words, .make = make_questions};
+    const struct mf_dataset_wish wish = {
+        .samples = IMAGES, .ndim = 2, .dims = {1, SIDE, SIDE, 1}, .phases = 2, .part = {0.6, 0.2}, .questions = &asks};
+    struct mf_dataset *set = NULL;
+
+    form->vocabulary = strlen(words);
+    CHECK_SAYS(mf_dataset_write(&b->world, scratch_file(name), &wish, NULL, make_image, NULL) == MF_OK &&
+                   mf_learn_open(&mf_learn_vqa, &b->world, scratch_file(name), &set) == MF_OK,
+               "%s", mf_err_text());
+    free(words);
+    free(form);
+    return set;
+}
+
+/* -- steps -- */
+
+static struct mf_train_opts opts_of(const struct mf_task *task, size_t batch)
+{
+    struct mf_train_opts o = usual("cnn", OF_PLAIN, batch);
+
+    o.task = task;
+    o.arch = mf_arch_find("vqa");
+    o.args = (struct mf_arch_args){.width = 8, .depth = 2, .heads = 2, .text_width = 16, .text_depth = 1};
+    CHECK(mf_arch_complete(o.arch, &o.args) == MF_OK);
+    return o;
+}
+
+static void same_weights(const struct bed *b, const struct mf_dataset *set, const struct mf_task *task)
+{
+    struct mf_train_opts o = opts_of(task, batch_for(&b->world, WINDOW, 2));
+    struct mf_step last, step;
+    float *want = reference(b, set, &o, STEPS, &last);
+
+    for (o.stage = 0; o.stage <= 3; ++o.stage) {
+        struct mf_trainer t;
+        float *got;
+        size_t n;
+
+        trainer_open(b, &b->world, set, &o, &t);
+        step = steps_until(&t, STEPS);
+        got = weights_of(&t, &n);
+        CHECK_NEAR(step.loss, last.loss, 1e-5);
+        CHECK_SAYS(apart(n, got, want) < 1e-5, "stage %d: weights differ by %g", o.stage, apart(n, got, want));
+        free(got);
+        mf_trainer_close(&t);
+    }
+    free(want);
+}
+
+/* -- rows -- */
+
+/* Where the light square of an image is. */
+static size_t find_cell(const float *x)
+{
+    size_t at = 0;
+
+    while (x[at] == 0) ++at;
+    return at / SIDE / 2 * MF_VQA_GRID + at % SIDE / 2;
+}
+
+/* Input @p k of a batch, as a training has it. */
+static void fill(const struct mf_task *task, const struct mf_dataset *set, const struct mf_batch *batch, size_t k,
+                 void *to)
+{
+    struct mf_learn_input input[MF_LEARN_INPUTS];
+    const struct mf_train_opts o = opts_of(task, 1);
+    struct mf_fill of = {.set = set, .batch = batch, .seed = 9, .first = 100, .train = 1};
+
+    task->learn->inputs(task, set->dims, batch->n, o.arch, &o.args, input);
+    of.shape = &input[k].shape;
+    task->learn->fill(task, &of, k, to);
+}
+
+enum { X, OBJECT = 4, REGION = 6, LABELS, CELLS = 9 /* 3 x 3 */ };
+
+struct rows {
+    const struct mf_task *task;
+    const struct mf_dataset *set;
+};
+
+/* Image, label and box of a row are moved alike. A third of the rows has no box. */
+static void check_batch(void *context, const struct mf_batch *batch)
+{
+    const struct mf_task *task = ((const struct rows *)context)->task;
+    const struct mf_dataset *set = ((const struct rows *)context)->set;
+    static float x[ITEMS * SIDE * SIDE], object[ITEMS * MF_OBJECT_VALUES], region[ITEMS * CELLS];
+    static int32_t label[ITEMS];
+    size_t moved = 0, boxes = 0;
+
+    fill(task, set, batch, X, x);
+    fill(task, set, batch, OBJECT, object);
+    fill(task, set, batch, REGION, region);
+    fill(task, set, batch, LABELS + PLACE, label);
+    for (size_t r = 0; r < batch->n; ++r) {
+        const size_t cell = find_cell(x + r * SIDE * SIDE), was = cell_of(batch->id[r] / EACH);
+        const float *box = object + r * MF_OBJECT_VALUES;
+        double sum = 0;
+
+        moved += cell != was;
+        CHECK(label[r] == (batch->id[r] % EACH ? (int32_t)cell : -1));
+        for (size_t k = 0; k < CELLS; ++k) sum += (double)region[r * CELLS + k];
+        CHECK_NEAR(sum, box[2] > 0 ? 1 : 0, 1e-5);
+        if (!(box[2] > 0)) continue;
+        ++boxes;
+        CHECK_NEAR(box[0], (double)(cell / MF_VQA_GRID) / 5, 1e-6);
+        CHECK_NEAR(box[3], (double)(cell % MF_VQA_GRID + 1) / 5, 1e-6);
+    }
+    CHECK(moved > ITEMS / 3 && moved < ITEMS && boxes > ITEMS / 2 && boxes < ITEMS * 5 / 6);
+}
+
+static void check_rows(const struct bed *b, const struct mf_dataset *set, const struct mf_task *task)
+{
+    const struct mf_reader_wish wish = {.ahead = 1, .batch = ITEMS, .input = 1};
+    struct rows rows = {task, set};
+    uint32_t id[ITEMS];
+
+    for (uint32_t i = 0; i < ITEMS; ++i) id[i] = i;
+    CHECK(mf_samples_read(set, b->cores.host, &wish, ITEMS, id, check_batch, &rows) == MF_OK);
+}
+
+/* -- scores and files -- */
+
+/* Right answers of a type, counted from the outputs. */
+static void count_right(const struct mf_task *task, const struct mf_scores *s, const struct mf_dataset *set,
+                        size_t type)
+{
+    const struct mf_vqa_right of = mf_vqa_right_type(task, s, type);
+    const size_t n = task->head[type].outputs; /* type k has head k */
+    size_t asked = 0, right = 0;
+
+    for (size_t i = 0; i < s->samples; ++i) {
+        const float *output = s->head[type].output + i * n;
+        const size_t item = set->id[MF_TEST][i], answer = type ? cell_of(item / EACH) : cell_of(item / EACH) >= 10;
+        size_t best = 0;
+
+        if (item % EACH != type) continue;
+        for (size_t k = 1; k < n; ++k)
+            if (output[k] > output[best]) best = k;
+        ++asked;
+        right += best == answer;
+    }
+    CHECK(asked > 0 && of.asked == (double)asked && of.right == (double)right);
+}
+
+static void check_scores(const struct bed *b, const struct mf_dataset *set, const struct mf_task *task,
+                         struct mf_trainer *t, struct mf_scores *s)
+{
+    CHECK_SAYS(mf_trainer_score(t, set->count[MF_TEST], set->id[MF_TEST], 1, s) == MF_OK, "%s", mf_err_text());
+    if (b->world.rank > 0) return;
+    for (size_t type = 0; type < 2; ++type) count_right(task, s, set, type);
+    CHECK(mf_vqa_right_finding(task, s, 1).asked == (double)set->count[MF_TEST]);
+    CHECK(mf_vqa_right_finding(task, s, 0).asked < (double)set->count[MF_TEST]);
+}
+
+/* Scores of the file's network are those of the trainer, and others where it is blind. */
+static void check_file(const struct bed *b, const char *path, struct mf_dataset *set, const struct mf_scores *want)
+{
+    struct mf_scorer m = {
+        .comm = &b->world, .arena = b->device.host, .queue = b->device.q, .set = set, .batch = 7, .readers = 1};
+    struct mf_model_card card;
+    struct mf_task task;
+    struct mf_scores s;
+
+    CHECK_SAYS(mf_model_card_open(path, &card) == MF_OK && mf_task_load(&card, &task) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_task_fit(&task, &card, set) == MF_OK, "%s", mf_err_text());
+    m.task = &task;
+    CHECK_SAYS(mf_scorer_open(&card, &m) == MF_OK, "%s", mf_err_text());
+    for (int blind = MF_VQA_SEES; blind <= MF_VQA_SHUFFLED; ++blind) {
+        mf_vqa_set_blind(&task, (enum mf_vqa_blind)blind);
+        CHECK(mf_score(&m, set->count[MF_TEST], set->id[MF_TEST], 0, &s) == MF_OK);
+        CHECK((fabs(s.loss - want->loss) < 1e-5) == (blind == MF_VQA_SEES));
+        mf_scores_free(&s);
+    }
+    mf_scorer_close(&m);
+    mf_task_close(&task);
+    mf_model_card_close(&card);
+}
+
+static void files(const struct bed *b, struct mf_dataset *set, const struct mf_task *task)
+{
+    const struct mf_train_opts o = opts_of(task, batch_for(&b->world, WINDOW, 2));
+    struct mf_trainer t;
+    struct mf_scores s;
+    struct mf_json *card;
+
+    trainer_open(b, &b->world, set, &o, &t);
+    steps_until(&t, 4);
+    check_scores(b, set, task, &t, &s);
+    card = mf_saved_card(&t, NULL);
+    CHECK(mf_saved_write(&t, scratch_file("m.safetensors"), card) == MF_OK);
+    check_file(b, scratch_file("m.safetensors"), set, &s);
+    mf_json_free(card);
+    mf_scores_free(&s);
+    mf_trainer_close(&t);
+}
+
+/* A set does not permit all wishes. */
+static void refusals(const struct mf_dataset *set)
+{
+    struct mf_task task = {.learn = NULL};
+
+    CHECK(mf_task_asked(set, &(struct mf_vqa_wish){.tokens = 8, .merit = "colour"}, &task) == MF_USAGE);
+    CHECK(strstr(mf_err_text(), "--merit colour: the questions have no such type or head"));
+    mf_task_close(&task);
+    snprintf(set->questions->form.type[0], 8, "other");
+    CHECK(mf_task_asked(set, &(struct mf_vqa_wish){.tokens = 8, .flips = 1}, &task) == MF_USAGE);
+    mf_task_close(&task);
+    mf_err_clear();
+}
+
+int main(int argc, char **argv)
+{
+    struct mf_task task = {.learn = NULL};
+    struct mf_dataset *set;
+    struct bed b;
+
+    bed_open(&b, &argc, &argv);
+    set = open_set(&b, "asked.h5");
+    CHECK_SAYS(mf_task_asked(set, &(struct mf_vqa_wish){.tokens = 7, .flips = 1, .findings = 0.3}, &task) == MF_OK,
+               "%s", mf_err_text());
+    check_rows(&b, set, &task);
+    same_weights(&b, set, &task);
+    files(&b, set, &task);
+    mf_task_close(&task);
+    refusals(set);
+    mf_dataset_close(set);
+    bed_close(&b);
+    return failures != 0;
+}

@@ -42,6 +42,7 @@ const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_train_classify,
     &mf_cmd_train_regress,
     &mf_cmd_train_moe,
+    &mf_cmd_train_vqa,
     &mf_cmd_train_unet,
     &mf_cmd_verify,
     &mf_cmd_view,

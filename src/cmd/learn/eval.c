@@ -67,11 +67,15 @@ static int choose(struct job *job)
 {
     const struct mf_dataset *set = job->set;
     const int all = strcmp(job->o->split, "all") == 0;
+    char *chosen = MF_MUST(calloc(set->items + 1, 1), "samples");
 
-    job->id = MF_MUST(malloc((set->samples + 1) * sizeof *job->id), "samples");
-    for (size_t i = 0; i < set->samples; ++i)
-        if (set->split[i] < MF_SPLITS && (all || strcmp(mf_split_names[set->split[i]], job->o->split) == 0))
-            job->id[job->n++] = (uint32_t)i;
+    job->id = MF_MUST(malloc((set->items + 1) * sizeof *job->id), "samples");
+    for (int s = 0; s < MF_SPLITS; ++s)
+        for (size_t k = 0; (all || strcmp(mf_split_names[s], job->o->split) == 0) && k < set->count[s]; ++k)
+            chosen[set->id[s][k]] = 1;
+    for (size_t i = 0; i < set->items; ++i)
+        if (chosen[i]) job->id[job->n++] = (uint32_t)i;
+    free(chosen);
     if (job->n) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' has no sample in its %s split; try: --split all", set->path, job->o->split);
 }
@@ -94,14 +98,18 @@ static int check_answers(const struct job *job)
                    plots ? "plot" : "output", job->task.learn->name);
 }
 
+static size_t labelled(const struct job *job)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < job->n; ++i) n += (size_t)mf_task_counts(&job->task, job->set, job->id[i]);
+    return n;
+}
+
 /* Without a label there is nothing to draw. */
 static int check_plot(const struct job *job)
 {
-    size_t labelled = 0;
-
-    if (!job->o->plot) return MF_OK;
-    for (size_t i = 0; i < job->n; ++i) labelled += (size_t)mf_task_counts(&job->task, job->set, job->id[i]);
-    if (labelled > 0) return MF_OK;
+    if (!job->o->plot || labelled(job) > 0) return MF_OK;
     return mf_fail(MF_INPUT, "--plot: none of the %zu sample%s has a label", job->n, MF_S(job->n));
 }
 
@@ -113,7 +121,7 @@ static void print_text(const struct job *job)
     char loss[MF_LOSS_TEXT];
 
     printf("%s on %s, split %s: %zu sample%s", job->model, job->set->path, job->o->split, job->n, MF_S(job->n));
-    if (job->scores.rows < job->n) printf(" (%zu with a label)", job->scores.rows);
+    if (labelled(job) < job->n) printf(" (%zu with a label)", labelled(job));
     printf(", loss %s", mf_loss_text(job->scores.loss, loss));
     show_of(job)->print(&of, stdout);
 }
@@ -125,7 +133,7 @@ static int print_json(const struct job *job)
     int rc;
 
     MF_JSON(j, "model", job->model, "data", job->set->path, "split", job->o->split, "samples", job->n, "labelled",
-            job->scores.rows);
+            labelled(job));
     mf_json_finite(j, "loss", job->scores.loss);
     show_of(job)->json(&of, j);
     MF_JSON(j, "seconds", mf_now() - job->session->start, "ranks", job->session->comm->size);
@@ -188,7 +196,7 @@ static int evaluate(struct job *job)
     MF_TRY(mf_safetensors_same(s->comm, job->card.file));
     MF_TRY(mf_agree(s->comm, mf_task_load(&job->card, &job->task)));
     MF_TRY(mf_agree(s->comm, check_answers(job)));
-    MF_TRY(mf_dataset_open(s->comm, job->o->data, &job->set));
+    MF_TRY(mf_learn_open(job->task.learn, s->comm, job->o->data, &job->set));
     MF_TRY(mf_agree(s->comm, choose(job)));
     MF_TRY(mf_agree(s->comm, mf_task_fit(&job->task, &job->card, job->set)));
     *m = (struct mf_scorer){.comm = s->comm,

@@ -4,6 +4,7 @@
 #include "src/cmd/learn/train_verb.h"
 
 static const struct mf_train_kind *const kinds[] = {
+    &mf_train_vqa,
     &mf_train_diffuse,
     &mf_train_regress,
     &mf_train_classify,

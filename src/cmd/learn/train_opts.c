@@ -211,6 +211,17 @@ static int below_one(const char *option, double value)
     return mf_fail(MF_USAGE, "--%s %g: it must be from 0 to below 1", option, value);
 }
 
+/* Options of questions. */
+static int check_questions(const struct mf_session *s, const struct mf_train_cmd *o)
+{
+    enum { FEWEST = 2, MOST = 512 }; /* a text has a token at each end */
+
+    if (mf_options_given(s->options, "max-tokens") && (o->max_tokens < FEWEST || o->max_tokens > MOST))
+        return mf_fail(MF_USAGE, "--max-tokens %ld: it must be from %d to %d", o->max_tokens, FEWEST, MOST);
+    if (o->findings_weight >= 0 && isfinite(o->findings_weight)) return MF_OK;
+    return mf_fail(MF_USAGE, "--findings-weight %g: it cannot be negative", o->findings_weight);
+}
+
 static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *o)
 {
     MF_TRY(counted(s, "batch-size", o->batch));
@@ -239,6 +250,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(below_one("beta-1", o->beta_1));
     MF_TRY(below_one("beta-2", o->beta_2));
     MF_TRY(below_one("label-smoothing", o->smoothing));
+    MF_TRY(check_questions(s, o));
     if (!(o->monitor_every >= 0))
         return mf_fail(MF_USAGE, "--monitor-interval %g: it cannot be negative", o->monitor_every);
     MF_TRY(below_one("average", o->average));

@@ -11,7 +11,7 @@
 struct mf_train_cmd {
     struct mf_common common;
     struct mf_keep keep;
-    const char *data, *results_dir, *arch, *model, *freeze, *teacher;
+    const char *data, *results_dir, *arch, *model, *freeze, *teacher, *merit;
     struct mf_texts columns, condition, augment;
     long width, depth, heads, patch, blocks, attention, text_width, text_depth;
     long experts, top;
@@ -22,6 +22,8 @@ struct mf_train_cmd {
     long made, epochs, max_steps, warmup, patience, keep_last;
     const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision,
         *compile_mode, *compile_scope;
+    long max_tokens;
+    double findings_weight;
     double average, noise_mean, noise_deviation, condition_dropout, start, score_rate;
     long score_steps;
     long batch, effective, accumulation, slots;
@@ -86,8 +88,9 @@ struct mf_moe_cmd {
 
 /** Rows of one verb alone, as their defaults differ. */
 extern const struct mf_opt mf_classify_rows[], mf_regress_rows[], mf_mixture_rows[];
-/** Rows of all; of trainings on labels, on columns, to remove noise, of mixtures. */
-extern const struct mf_opt mf_train_rows[], mf_label_rows[], mf_column_rows[], mf_diffuse_rows[], mf_moe_rows[];
+/** Rows of all; of trainings on labels, on columns, to remove noise, on questions, of mixtures. */
+extern const struct mf_opt mf_train_rows[], mf_label_rows[], mf_column_rows[], mf_diffuse_rows[], mf_vqa_rows[],
+    mf_moe_rows[];
 
 /** Takes options from the word of --arch, from the files of --teacher and --deepspeed; for a row's adopt. */
 int mf_train_adopt(struct mf_options *options, const void *into);

@@ -35,9 +35,9 @@ static const struct mf_opt rows[] = {
               "machine (--explain: and the table)"),
     MF_OPT_END};
 
-static const struct mf_opt *const tables[] = {rows,          mf_classify_rows, mf_train_rows,
-                                              mf_label_rows, mf_column_rows,   mf_diffuse_rows,
-                                              mf_moe_rows,   mf_common_opts,   NULL};
+static const struct mf_opt *const tables[] = {
+    rows,        mf_classify_rows, mf_train_rows,  mf_label_rows, mf_column_rows, mf_diffuse_rows,
+    mf_vqa_rows, mf_moe_rows,      mf_common_opts, NULL};
 
 /* The name of a kind of task, or moe, which does any. */
 static int find_kind(const struct mf_session *s, struct plan_cmd *o)
@@ -45,13 +45,13 @@ static int find_kind(const struct mf_session *s, struct plan_cmd *o)
     const char *const *word;
     const size_t words = mf_options_positional(s->options, &word);
 
-    if (!words) return mf_fail(MF_USAGE, "no task; try: plan train classify, regress, unet or moe");
+    if (!words) return mf_fail(MF_USAGE, "no task; try: plan train classify, regress, unet, vqa or moe");
     o->is_moe = strcmp(word[0], "moe") == 0;
     o->kind = o->is_moe ? mf_train_kind_meant(&o->moe.train) : mf_train_kind_find(word[0]);
     if (o->is_moe) return mf_moe_complete(s, &o->moe);
     if (o->kind && o->kind->arch && !mf_options_given(s->options, "arch")) o->moe.train.arch = o->kind->arch;
     if (o->kind) return MF_OK;
-    return mf_fail(MF_USAGE, "plan train %.100s: there is only classify, regress, unet and moe", word[0]);
+    return mf_fail(MF_USAGE, "plan train %.100s: there is only classify, regress, unet, vqa and moe", word[0]);
 }
 
 static int check(const struct mf_session *s, struct plan_cmd *o)
@@ -68,6 +68,9 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
         if (mf_options_given(s->options, of_none[i]))
             return mf_fail(MF_USAGE, "--data says it: leave --%s out", of_none[i]);
     if (has_data) return MF_OK;
+    if (o->kind->learn->reads & MF_READS_QUESTIONS)
+        return mf_fail(MF_USAGE, "plan train %s: the questions of a dataset decide the network; try: --data FILE.h5",
+                       o->kind->learn->name);
     if (o->size.count != 2 && o->size.count != 3)
         return mf_fail(MF_USAGE, "no samples; try: --data FILE.h5, or --size y x, or --size z y x");
     for (size_t a = 0; a < o->size.count; ++a)
@@ -172,7 +175,7 @@ static int plan_data(struct mf_session *s, struct plan_cmd *o)
     int rc;
 
     if (o->moe.train.data && *o->moe.train.data) {
-        rc = mf_dataset_open(s->comm, o->moe.train.data, &set);
+        rc = mf_learn_open(o->kind->learn, s->comm, o->moe.train.data, &set);
         if (rc == MF_OK) rc = plan_set(s, o, set);
         mf_dataset_close(set);
         return rc;
@@ -218,7 +221,7 @@ static int run(struct mf_session *s, void *options)
 }
 
 static const char text[] =
-    "Plans a run of train classify, regress, unet or moe with these options: ranks, samples of a pass, passes of "
+    "Plans a run of train classify, regress, unet, vqa or moe with these options: ranks, samples of a pass, passes of "
     "a step, "
     "what ranks share (ZeRO), and what backward computes again. It says the bytes of a rank (from the lists that it "
     "would walk, so they are exact), seconds of a step by a model (docs/PLANNER.md), and the settings that were "

@@ -9,7 +9,7 @@
 #include "src/cmd/log_view.h"
 
 /** The kinds that train_kinds.c lists. */
-extern const struct mf_train_kind mf_train_classify, mf_train_regress, mf_train_diffuse;
+extern const struct mf_train_kind mf_train_classify, mf_train_regress, mf_train_diffuse, mf_train_vqa;
 
 extern const char *const mf_train_names[], *const mf_train_small[];
 

@@ -1,5 +1,6 @@
 /* Times an operation of networks on cpu, forward and backward.
  *   bench_net_ops THREADS SECONDS conv2d IMAGES CHANNELS EXTENT OUT WINDOW STRIDE
+ *   bench_net_ops THREADS SECONDS conv_depthwise IMAGES CHANNELS EXTENT WINDOW
  *   bench_net_ops THREADS SECONDS group_norm IMAGES CHANNELS EXTENT GROUPS
  *   bench_net_ops THREADS SECONDS pool|mean|upsample|wrap|modulate IMAGES CHANNELS EXTENT
  *   bench_net_ops THREADS SECONDS attention SAMPLES HEADS LENGTH NUMBERS [CAUSAL]
@@ -185,6 +186,12 @@ static void images(struct bench *b, const size_t n[])
         b->attr.stride = (int)n[6];
         b->attr.pad = (int)n[5] / 2;
     }
+    if (b->op == MF_OP_CONV_DEPTHWISE) {
+        b->in[1] = shape(4, n[2], 1, n[4], n[4]);
+        b->in[2] = shape(1, n[2], 0, 0, 0);
+        b->attr.stride = 1;
+        b->attr.pad = (int)n[4] / 2;
+    }
     if (b->op == MF_OP_WRAP) b->attr.pad = 1;
     if (b->op == MF_OP_MODULATE) b->in[1] = shape(2, n[1], 2 * n[2], 0, 0);
     if (b->op == MF_OP_GROUP_NORM) {
@@ -259,8 +266,8 @@ static int read_op(struct bench *b, int argc, char **argv)
     for (int i = 1; i < argc && i < 7; ++i) n[i] = strtoul(argv[i], NULL, 10);
     for (b->op = 0; b->op < MF_OP_COUNT && strcmp(mf_ops[b->op]->name, argv[0]) != 0;) ++b->op;
     if (b->op == MF_OP_COUNT || argc < 2) return mf_fail(MF_USAGE, "no operation '%s' of so many numbers", argv[0]);
-    if (b->op == MF_OP_CONV2D || b->op == MF_OP_GROUP_NORM || b->op == MF_OP_POOL || b->op == MF_OP_MEAN ||
-        b->op == MF_OP_UPSAMPLE || b->op == MF_OP_WRAP || b->op == MF_OP_MODULATE)
+    if (b->op == MF_OP_CONV2D || b->op == MF_OP_CONV_DEPTHWISE || b->op == MF_OP_GROUP_NORM || b->op == MF_OP_POOL ||
+        b->op == MF_OP_MEAN || b->op == MF_OP_UPSAMPLE || b->op == MF_OP_WRAP || b->op == MF_OP_MODULATE)
         images(b, n);
     else
         rows(b, n);

@@ -20,6 +20,9 @@ SHAPES = [
     ("3x3 s2 64->128 @64", "conv2d", [16, 64, 64, 128, 3, 2]),
     ("1x1 192->384 @32", "conv2d", [16, 192, 32, 384, 1, 1]),
     ("3x3 stem 3->64 @32", "conv2d", [64, 3, 32, 64, 3, 1]),
+    ("depthwise 7x7 96 @16", "conv_depthwise", [64, 96, 16, 7]),
+    ("depthwise 7x7 192 @8", "conv_depthwise", [64, 192, 8, 7]),
+    ("depthwise 7x7 384 @4", "conv_depthwise", [64, 384, 4, 7]),
     ("group norm 192 @32", "group_norm", [16, 192, 32, 32]),
     ("pool 64 @64", "pool", [16, 64, 64]),
     ("mean 192 @32", "mean", [16, 192, 32]),
@@ -69,7 +72,7 @@ def rows_of(op, numbers):
 
 def forward_of(op, numbers):
     """The operation as a function of x, and the tensors that it trains."""
-    if op not in ("conv2d", "group_norm", "pool", "mean"):
+    if op not in ("conv2d", "conv_depthwise", "group_norm", "pool", "mean"):
         return rows_of(op, numbers)
     n, c, extent = numbers[:3]
     x = torch.randn(n, c, extent, extent).to(memory_format=torch.channels_last)
@@ -78,6 +81,11 @@ def forward_of(op, numbers):
         w = torch.randn(o, c, k, k).to(memory_format=torch.channels_last)
         b = torch.randn(o)
         return x, w, lambda x, w: torch.nn.functional.conv2d(x, w, b, stride, k // 2)
+    if op == "conv_depthwise":
+        k = numbers[3]
+        w = torch.randn(c, 1, k, k).to(memory_format=torch.channels_last)
+        b = torch.randn(c)
+        return x, w, lambda x, w: torch.nn.functional.conv2d(x, w, b, 1, k // 2, 1, c)
     if op == "group_norm":
         b = torch.randn(c)
         return x, torch.randn(c), lambda x, w: torch.nn.functional.group_norm(x, numbers[3], w, b)

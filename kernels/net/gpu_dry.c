@@ -20,6 +20,7 @@
 
 PLANS(linear, mf_gpu_linear_front(call, back) + MF_TUNING_WORK)
 PLANS(conv2d, mf_gpu_conv_front(call, back) + MF_TUNING_WORK)
+PLANS(conv_depthwise, mf_gpu_depthwise_work(call))
 PLANS(matmul, MF_TUNING_WORK)
 PLANS(group_norm, mf_gpu_group_norm_work(call))
 PLANS(attention, mf_gpu_attention_work(call, back))
@@ -35,6 +36,7 @@ void mf_dry_gpu_net(struct mf_op_table *table)
     for (int op = 0; op < MF_OP_COUNT; ++op) table->calls[op] = &no_work;
     table->calls[MF_OP_LINEAR] = &linear;
     table->calls[MF_OP_CONV2D] = &conv2d;
+    table->calls[MF_OP_CONV_DEPTHWISE] = &conv_depthwise;
     table->calls[MF_OP_MATMUL] = &matmul;
     table->calls[MF_OP_GROUP_NORM] = &group_norm;
     table->calls[MF_OP_ATTENTION] = &attention;

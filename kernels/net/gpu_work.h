@@ -79,6 +79,12 @@ static inline size_t mf_gpu_conv_front(const struct mf_call *call, int back)
     return (back ? mf_gpu_act_work(call) : 0) + (back && call->din[1].shape.n ? 2 : 1) * mf_gpu_turned_bytes(call);
 }
 
+/** conv_depthwise: weights as f32 with channels last. */
+static inline size_t mf_gpu_depthwise_work(const struct mf_call *call)
+{
+    return mf_whole_lines(mf_shape_count(mf_gpu_filter(call)) * sizeof(float));
+}
+
 /* -- others -- */
 
 static inline size_t mf_gpu_group_norm_work(const struct mf_call *call)

@@ -13,6 +13,7 @@
 #define MF_OP_TENSOR_LIST(X) \
     X(LINEAR, linear)              /* y = x w' + b, then an activation: x [rows][k] w [m][k] b [m] */ \
     X(CONV2D, conv2d)              /* as linear, in windows: x [n][height][width][c] w [o][c][kh][kw] b [o] */ \
+    X(CONV_DEPTHWISE, conv_depthwise) /* each channel by itself: x as conv2d w [c][1][kh][kw] b [c] */ \
     X(RELU, relu) \
     X(SILU, silu) \
     X(GELU, gelu)                  /* x Phi(x), with the error function */ \

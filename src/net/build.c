@@ -328,6 +328,14 @@ int mf_build_conv_periodic(struct mf_build *build, const char *name, int x, size
     return mf_build_conv(build, name, x, channels, k, stride, 0);
 }
 
+int mf_build_conv_depthwise(struct mf_build *build, const char *name, int x, size_t k, int pad)
+{
+    const struct mf_shape shape = mf_build_shape(build, x);
+
+    return weighted(build, MF_OP_CONV_DEPTHWISE, (struct mf_attr){.stride = 1, .pad = pad}, name, x,
+                    (struct mf_shape){.type = MF_F32, .n = 4, .d = {mf_shape_last(&shape), 1, k, k}});
+}
+
 /* With weights of the last axis. */
 static int norm(struct mf_build *build, enum mf_op_id op, struct mf_attr attr, const char *name, int x)
 {

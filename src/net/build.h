@@ -117,6 +117,9 @@ int mf_build_conv(struct mf_build *build, const char *name, int x, size_t channe
 int mf_build_conv_periodic(struct mf_build *build, const char *name, int x, size_t channels, size_t k, int stride,
                            int pad);
 
+/** A window of @p k x @p k for each channel: MF_OP_CONV_DEPTHWISE with NAME.weight [c][1][k][k] and NAME.bias. */
+int mf_build_conv_depthwise(struct mf_build *build, const char *name, int x, size_t k, int pad);
+
 /** With NAME.weight and NAME.bias of the last axis. */
 int mf_build_layer_norm(struct mf_build *build, const char *name, int x);
 

@@ -1,6 +1,8 @@
 /* Oracles and cases of the operations of images: convolution, group norm, means. */
 #include <math.h>
+#include <stdlib.h>
 
+#include "src/base/err.h"
 #include "tests/unit/net_ops.h"
 
 /* Sum of one output at (i, j) of an image, in padded pixels: weights @p w are [w[1]][w[2]][w[3]]. */
@@ -34,6 +36,23 @@ static void conv2d(const struct mf_attr *attr, const struct mf_shape shape[], do
                         net_act(attr->act, (in[2] ? in[2][o] : 0) + window(in[0] + image * x[1] * x[2] * x[3], x,
                                                                            p * stride, q * stride, pad, weight, w));
                 }
+}
+
+static void conv_depthwise(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
+{
+    const size_t *x = shape[0].d, *w = shape[1].d, one[] = {x[0], x[1], x[2], 1};
+    const size_t pad = (size_t)attr->pad, rows = x[1] + 2 * pad - w[2] + 1, columns = x[2] + 2 * pad - w[3] + 1;
+    double *channel = MF_MUST(malloc(x[1] * x[2] * sizeof *channel), "a channel");
+
+    for (size_t image = 0; image < x[0]; ++image)
+        for (size_t c = 0; c < x[3]; ++c) {
+            for (size_t i = 0; i < x[1] * x[2]; ++i) channel[i] = in[0][(image * x[1] * x[2] + i) * x[3] + c];
+            for (size_t p = 0; p < rows; ++p)
+                for (size_t q = 0; q < columns; ++q)
+                    out[((image * rows + p) * columns + q) * x[3] + c] =
+                        (in[2] ? in[2][c] : 0) + window(channel, one, p, q, pad, in[1] + c * w[2] * w[3], w);
+        }
+    free(channel);
 }
 
 static void group_norm(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *out)
@@ -140,6 +159,28 @@ const struct net_case net_image[] = {
      7,
      .in = {F(4, 2, 4, 5, 8), F(4, 8, 8, 3, 3), F(1, 8)}},
     {MF_OP_CONV2D, conv2d, {.stride = 1, .pad = 1}, 7, .in = {F(4, 16, 4, 4, 2), F(4, 16, 2, 3, 3), F(1, 16)}},
+    {MF_OP_CONV_DEPTHWISE,
+     conv_depthwise,
+     {.stride = 1, .pad = 3},
+     7,
+     .in = {F(4, 2, 5, 4, 9), F(4, 9, 1, 7, 7), F(1, 9)}},
+    {MF_OP_CONV_DEPTHWISE, conv_depthwise, {.stride = 1, .pad = 3}, 3, .in = {F(4, 1, 3, 11, 8), F(4, 8, 1, 7, 7)}},
+    {MF_OP_CONV_DEPTHWISE,
+     conv_depthwise,
+     {.stride = 1, .pad = 1},
+     7,
+     .in = {F(4, 3, 4, 5, 8), F(4, 8, 1, 3, 3), F(1, 8)}},
+    {MF_OP_CONV_DEPTHWISE,
+     conv_depthwise,
+     {.stride = 1, .pad = 1},
+     6,
+     .in = {F(4, 2, 7, 6, 8), F(4, 8, 1, 5, 2), F(1, 8)}},
+    {MF_OP_CONV_DEPTHWISE,
+     conv_depthwise,
+     {.stride = 1, .pad = 0},
+     5,
+     .in = {F(4, 2, 6, 9, 8), F(4, 8, 1, 2, 5), F(1, 8)}},
+    {MF_OP_CONV_DEPTHWISE, conv_depthwise, {.stride = 1, .pad = 3}, 1, .in = {F(4, 1, 3, 2, 24), F(4, 24, 1, 5, 5)}},
     {MF_OP_GROUP_NORM, group_norm, {.groups = 2}, 7, .in = {F(4, 3, 4, 5, 6), F(1, 6), F(1, 6)}},
     {MF_OP_GROUP_NORM, group_norm, {.groups = 5}, 6, .in = {F(3, 2, 9, 10), F(1, 10), F(1, 10)}},
     {MF_OP_GROUP_NORM, group_norm, {.groups = 2, .act = MF_ACT_SILU}, 7, .in = {F(4, 2, 3, 5, 66), F(1, 66), F(1, 66)}},

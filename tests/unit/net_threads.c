@@ -167,6 +167,8 @@ static const struct net_case rows[] = {
      7,
      .in = {F(4, 24, 19, 13, 5), F(4, 7, 5, 3, 3), F(1, 7)}},
     {MF_OP_CONV2D, NULL, {.stride = 2, .pad = 0}, 7, .in = {F(4, 31, 19, 13, 5), F(4, 9, 5, 3, 3), F(1, 9)}},
+    {MF_OP_CONV_DEPTHWISE, NULL, {.stride = 1, .pad = 3}, 7, .in = {F(4, 35, 9, 11, 18), F(4, 18, 1, 7, 7), F(1, 18)}},
+    {MF_OP_CONV_DEPTHWISE, NULL, {.stride = 1, .pad = 1}, 7, .in = {F(4, 2, 19, 21, 72), F(4, 72, 1, 3, 3), F(1, 72)}},
     {MF_OP_GROUP_NORM, NULL, {.groups = 3, .act = MF_ACT_SILU}, 7, .in = {F(4, 11, 19, 13, 15), F(1, 15), F(1, 15)}},
     {MF_OP_LAYER_NORM, NULL, {0}, 7, .in = {F(2, 601, 71), F(1, 71), F(1, 71)}},
     {MF_OP_RMS_NORM, NULL, {.epsilon = 1e-6}, 3, .in = {F(2, 601, 71), F(1, 71)}},

@@ -13,6 +13,7 @@
 #define MF_CUDA_OP_LIST(X)            \
     X(LINEAR, linear)                 \
     X(CONV2D, conv2d)                 \
+    X(CONV_DEPTHWISE, conv_depthwise) \
     X(RELU, relu)                     \
     X(SILU, silu)                     \
     X(GELU, gelu)                     \

@@ -10,6 +10,7 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
+#include "src/text/tokenizer.h"
 #include "src/vqa/vocabulary.h"
 #include "src/vqa/vqa.h"
 
@@ -59,6 +60,7 @@ void mf_numbered_free(struct mf_numbered *t)
 
 static int load_vocabulary(const char *path, char **text)
 {
+    struct mf_tokenizer *tokenizer;
     size_t bytes;
     int rc = MF_OK;
 
@@ -67,6 +69,8 @@ static int load_vocabulary(const char *path, char **text)
         rc = mf_fail(MF_INPUT, "'%s' is longer than %d bytes, too long for a vocabulary", path, MF_QUESTION_VOCABULARY);
     else if (bytes == 0 || strlen(*text) != bytes || mf_utf8_wrong(*text))
         rc = mf_fail(MF_INPUT, "'%s' is no vocabulary: a text in UTF-8 with a token in each line", path);
+    if (rc == MF_OK) rc = mf_tokenizer_of_words(path, *text, &tokenizer);
+    if (rc == MF_OK) mf_tokenizer_close(tokenizer);
     return rc;
 }
 

@@ -187,6 +187,9 @@ def wrong_types():
     made("data", "import", FOLDER, "--questions", "q.csv", "--question-types", "t.yaml", "--vocabulary", "words.txt", "--output", "metal.h5")
     with h5py.File("metal.h5") as file:
         check(file["questions/vocabulary"][()].decode() == open("words.txt").read(), "a given vocabulary")
+    for says, text in (("'words.txt' lacks the special token '[UNK]'", "[CLS]\n[SEP]\n"), ("has the token 'a' in line 1 and again in line 2", "a\na\n"), ("'words.txt' is no vocabulary", b"\xff\n")):
+        write("words.txt", text)
+        refused(says, "q.csv", asked, "--question-types", "t.yaml", "--vocabulary", "words.txt")
 
 
 def arrays_and_long_texts():

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
@@ -116,19 +117,41 @@ void mf_vqa_import_close(struct mf_vqa_import *m)
 
 /* ---- pictures ---- */
 
-/* The name of the picture that is there; NULL: none is. */
+/* The name without its ending. */
+static void without_ending(const char *name, size_t room, char *to)
+{
+    const char *dot = strrchr(mf_name_base(name), '.');
+
+    snprintf(to, room, "%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
+}
+
+enum { STEM = 1024 };
+
+static int is_there(const char *folder, const char *name)
+{
+    char *path = mf_format("%s/%s", folder, name);
+    const int is = access(path, R_OK) == 0;
+
+    free(path);
+    return is;
+}
+
+/* The name of the picture that is there; NULL: none is. JPEG is often converted, and then has another ending. */
 static char *picture_of(const char *folder, const char *image)
 {
-    static const char *const ending[] = {"", ".png", ".tif", ".tiff"};
+    static const char *const ending[] = {".png", ".tif", ".tiff"};
+    char stem[STEM];
+    const char *const begin[] = {image, stem};
 
-    for (size_t k = 0; k < sizeof ending / sizeof *ending; ++k) {
-        char *path = mf_format("%s/%s%s", folder, image, ending[k]);
-        const int is = access(path, R_OK) == 0;
+    without_ending(image, sizeof stem, stem);
+    if (mf_name_is_picture(image) && is_there(folder, image)) return mf_format("%s", image);
+    for (size_t k = 0; k < 6; ++k) {
+        char *name = mf_format("%s%s", begin[k / 3], ending[k % 3]);
 
-        free(path);
-        if (is) return mf_format("%s%s", image, ending[k]);
+        if (is_there(folder, name)) return name;
+        free(name);
     }
-    return NULL;
+    return is_there(folder, image) ? mf_format("%s", image) : NULL;
 }
 
 struct listing {
@@ -180,46 +203,50 @@ int mf_vqa_import_files(const struct mf_vqa_import *m, const char *folder, size_
 
 /* ---- samples ---- */
 
-/* The name without folder and ending. */
-static void stem_of(const char *name, size_t room, char *stem)
+/* Two pictures that others may call so have no such name. */
+static int add_stem(struct mf_placing *p, const char *stem, size_t sample)
 {
-    const char *base = mf_name_base(name), *dot = strrchr(base, '.');
+    size_t found;
 
-    snprintf(stem, room, "%.*s", dot ? (int)(dot - base) : (int)strlen(base), base);
+    MF_TRY(mf_numbered_put(&p->stem, stem, sample, &found));
+    if (found != sample) *mf_numbered_find(&p->stem, stem) = SIZE_MAX;
+    return MF_OK;
 }
 
-enum { STEM = 512 };
-
-/* Two pictures of one stem have none. */
+/* A picture may be called without its ending, and then without its folder. */
 static int name_samples(struct mf_placing *p)
 {
     for (size_t i = 0; p->samples->file && i < p->samples->count; ++i) {
         char stem[STEM];
-        size_t found;
+        size_t first;
 
-        MF_TRY(mf_numbered_put(&p->name, p->samples->file[i], i, &found));
-        stem_of(p->samples->file[i], sizeof stem, stem);
-        MF_TRY(mf_numbered_put(&p->stem, stem, found, &found));
-        if (found != *mf_numbered_find(&p->name, p->samples->file[i])) *mf_numbered_find(&p->stem, stem) = SIZE_MAX;
+        MF_TRY(mf_numbered_put(&p->name, p->samples->file[i], i, &first));
+        without_ending(p->samples->file[i], sizeof stem, stem);
+        MF_TRY(add_stem(p, stem, first));
+        MF_TRY(add_stem(p, mf_name_base(stem), first));
     }
     return MF_OK;
 }
 
+static size_t by_name(const struct mf_placing *p, const char *image)
+{
+    char stem[STEM];
+    const size_t *at = mf_numbered_find(&p->name, image);
+
+    if (!at) at = mf_numbered_find(&p->stem, image);
+    without_ending(image, sizeof stem, stem);
+    if (!at) at = mf_numbered_find(&p->stem, stem);
+    return at ? *at : SIZE_MAX;
+}
+
 size_t mf_placing_sample(const struct mf_placing *p, const char *image)
 {
-    char stem[STEM], *end;
-    const size_t *at;
     unsigned long long number;
+    char *end;
 
-    if (!p->samples->file) {
-        number = strtoull(image, &end, 10);
-        return *image >= '0' && *image <= '9' && !*end && number < p->samples->count ? (size_t)number : SIZE_MAX;
-    }
-    at = mf_numbered_find(&p->name, image);
-    if (at) return *at;
-    stem_of(image, sizeof stem, stem);
-    at = mf_numbered_find(&p->stem, stem);
-    return at ? *at : SIZE_MAX;
+    if (p->samples->file) return by_name(p, image);
+    number = strtoull(image, &end, 10);
+    return *image >= '0' && *image <= '9' && !*end && number < p->samples->count ? (size_t)number : SIZE_MAX;
 }
 
 static int find_samples(struct mf_placing *p)

@@ -44,15 +44,15 @@ int mf_vqa_import_open(const struct mf_vqa_import_wish *wish, struct mf_vqa_impo
 void mf_vqa_import_close(struct mf_vqa_import *import); /* NULL is accepted */
 
 /** Names of the pictures in @p folder that the questions are about, in the order of the file. A name may lack its
- * ending, .png, .tif or .tiff. Refuses with MF_INPUT missing pictures: it names the first, and counts them. The caller
- * frees the list and each name. Local. */
+ * ending, .png, .tif or .tiff, or have another. Refuses with MF_INPUT missing pictures: it names the first, and counts
+ * them. The caller frees the list and each name. Local. */
 int mf_vqa_import_files(const struct mf_vqa_import *import, const char *folder, size_t *count, char ***file);
 
 enum { MF_VQA_IMPORT_TEXT = 2047 };
 
 /**
  * Makes the questions of these samples: import->all, and import->wish for the dataset.
- * - A picture is found by its name, or by that without folder and ending.
+ * - A picture is found by its name, and whatever its ending is. A name without a folder may be in any, if one has it.
  * - The file of types may list the answers of a head. The head yes_no has no and yes. Another head has the answers of
  *   the train split, in the order of the alphabet.
  * - A question whose text is in the test split alone is held out, unless the file says it.

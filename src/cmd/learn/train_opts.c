@@ -216,7 +216,8 @@ static int check_questions(const struct mf_session *s, const struct mf_train_cmd
 {
     enum { FEWEST = 2, MOST = 512 }; /* a text has a token at each end */
 
-    if (mf_options_given(s->options, "max-tokens") && (o->max_tokens < FEWEST || o->max_tokens > MOST))
+    if (!mf_options_knows(s->options, "max-tokens")) return MF_OK;
+    if (o->max_tokens < FEWEST || o->max_tokens > MOST)
         return mf_fail(MF_USAGE, "--max-tokens %ld: it must be from %d to %d", o->max_tokens, FEWEST, MOST);
     if (o->findings_weight >= 0 && isfinite(o->findings_weight)) return MF_OK;
     return mf_fail(MF_USAGE, "--findings-weight %g: it cannot be negative", o->findings_weight);

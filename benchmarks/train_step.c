@@ -3,12 +3,14 @@
  * says on one line the parameters, and the bytes that last and that a step needs beside them. Then for every line on
  * standard input, a number of steps, it makes them and prints the milliseconds of each in the mean. "nodes N" prints
  * TSV of N steps: list, node, operation, pass, ms, GF/s; the slowest first. Samples have one channel, labels ten
- * classes. Networks that remove noise have one condition, and a target of the extents of a sample. */
+ * classes. Networks that remove noise have one condition, and a target of the extents of a sample. Those that answer
+ * questions have the heads of train vqa. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "benchmarks/train_step_vqa.h"
 #include "src/base/err.h"
 #include "src/train/learn_classify.h"
 #include "src/train/network.h"
@@ -91,11 +93,13 @@ static void make(struct bench *b, char **words)
     if (words[5] && words[6]) wish.args.experts = strtol(words[6], NULL, 10);
     MF_ASSERT(wish.arch && mf_arch_complete(wish.arch, &wish.args) == MF_OK);
     if (wish.arch->denoise) wish.task.learn = &noisy;
+    if (wish.arch->ask) wish.task = ask_task;
     MF_ASSERT(mf_network_make(&wish, b->queue, &b->network) == MF_OK);
     MF_ASSERT(mf_walk_open(&b->walk, b->network.net, b->queue, MF_WALK_PLANNED, NULL) == MF_OK);
     b->weights = mf_network_weights(&b->network, b->walk, NULL);
     mf_weights_start(&b->weights, 1);
-    mf_walk_numbers(b->walk)[MF_NUMBER_ROWS] = mf_walk_numbers(b->walk)[MF_NUMBER_SAMPLES] = (double)batch;
+    mf_walk_numbers(b->walk)[MF_NUMBER_SAMPLES] = (double)batch;
+    for (size_t h = 0; h < wish.task.heads; ++h) mf_walk_numbers(b->walk)[MF_NUMBER_ROWS + h] = (double)batch;
     mf_walk_numbers(b->walk)[MF_NUMBER_LEARNING_RATE] = 1e-4;
     mf_walk_numbers(b->walk)[MF_NUMBER_DECAY] = 0.01;
     mf_walk_numbers(b->walk)[MF_NUMBER_SCALE] = 1;
@@ -126,7 +130,10 @@ static const struct mf_shape *shape_of(const struct bench *b, size_t k)
 
 static void draw(struct bench *b)
 {
-    for (size_t k = 0; k < b->network.inputs; ++k) b->filled[k] = drawn(shape_of(b, k));
+    for (size_t k = 0; k < b->network.inputs; ++k) {
+        b->filled[k] = drawn(shape_of(b, k));
+        if (b->network.heads > 1) ask_fill(b->network.input[k].of.name, shape_of(b, k), b->filled[k]);
+    }
 }
 
 static void feed(struct bench *b)

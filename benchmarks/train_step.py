@@ -24,6 +24,8 @@ CASES = {  # arch, batch, extent, width, type of activations, experts
     "cnn": ("cnn", 64, 64, 32, "f32"),
     "vit": ("vit", 64, 64, 128, "f32"),
     "unet": ("unet", 32, 32, 24, "f32"),  # removes noise; one condition
+    "vqa": ("vqa", 64, 64, 32, "f32"),  # questions of 16 words of 256, 8 objects, heads of train vqa
+    "vqa bf16": ("vqa", 64, 64, 32, "bf16"),
     "cnn bf16": ("cnn", 64, 64, 32, "bf16"),
     "vit bf16": ("vit", 64, 64, 128, "bf16"),
     "vit 384 bf16": ("vit", 64, 64, 384, "bf16"),
@@ -31,6 +33,20 @@ CASES = {  # arch, batch, extent, width, type of activations, experts
     "moe 16 bf16": ("moe", 1024, 28, 256, "bf16", 16),
 }
 CLASSES, SECONDS = 10, 1.0
+WORDS, LENGTH, OBJECTS, HEADS = 256, 16, 8, (2, 14, 26, 4, 14)  # the last: findings
+
+
+def questions(batch, cells):
+    """Inputs besides the image: all tokens and objects are there."""
+    share = lambda n: torch.full((batch, 1, n), 1 / n)
+    return [torch.arange(batch * LENGTH).view(batch, LENGTH) % WORDS, torch.ones(batch, LENGTH, dtype=torch.bool), share(LENGTH),
+            torch.rand(batch, OBJECTS, 6), share(OBJECTS), torch.full((batch, OBJECTS, cells), 1 / cells)]
+
+
+def loss_of_heads(outputs, target):
+    heads = (torch.nn.functional.cross_entropy(y, target % y.shape[1]) for y in outputs[:-1])
+    findings = (target[:, None] + torch.arange(HEADS[-1])) % 2
+    return sum(heads) + 0.3 * torch.nn.functional.binary_cross_entropy_with_logits(outputs[-1], findings.float())
 
 
 class Ours:
@@ -57,16 +73,18 @@ class Peer:
         arch, self.batch, extent, width, precision, *experts = case
         self.half = precision == "bf16"
         torch.manual_seed(0)
-        sizes = dict(experts=experts[0], features="none") if experts else {}
-        noisy = arch == "unet"
-        self.model = Unet((extent, extent), 1, 1, width=width) if noisy else make(arch, (extent, extent), 1, CLASSES, width=width, **sizes)
-        if arch in ("cnn", "unet"):
+        sizes = dict(experts=experts[0], features="none") if experts else dict(words=WORDS) if arch == "vqa" else {}
+        noisy, asks = arch == "unet", arch == "vqa"
+        self.model = Unet((extent, extent), 1, 1, width=width) if noisy else make(arch, (extent, extent), 1, HEADS if asks else CLASSES, width=width, **sizes)
+        if arch in ("cnn", "unet", "vqa"):
             self.model = self.model.to(memory_format=torch.channels_last)
-        self.loss = torch.nn.MSELoss() if noisy else torch.nn.CrossEntropyLoss()
+        self.loss = torch.nn.MSELoss() if noisy else loss_of_heads if asks else torch.nn.CrossEntropyLoss()
         self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True)
         self.forward = torch.compile(self.model) if compiled else self.model
         self.x = [torch.rand(self.batch, extent, extent, 1)]
         self.target = torch.arange(self.batch) % CLASSES
+        if asks:
+            self.x += questions(self.batch, self.model.visual.position.shape[0])
         if noisy:
             self.x += [torch.rand(self.batch), torch.rand(self.batch, 1)]
             self.target = torch.rand(self.batch, extent, extent, 1)

@@ -3,8 +3,8 @@
  * says on one line the parameters, and the bytes that last and that a step needs beside them. Then for every line on
  * standard input, a number of steps, it makes them and prints the milliseconds of each in the mean. "nodes N" prints
  * TSV of N steps: list, node, operation, pass, ms, GF/s; the slowest first. Samples have one channel, labels ten
- * classes. Networks that remove noise have one condition, and a target of the extents of a sample. Those that answer
- * questions have the heads of train vqa. */
+ * classes. Networks that remove noise have one condition, and a target of the extents of a sample. A network that
+ * answers questions has the heads of train vqa. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

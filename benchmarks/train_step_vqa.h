@@ -18,7 +18,7 @@ static inline struct mf_learn_input ask_input(const char *name, enum mf_type typ
     return (struct mf_learn_input){.name = name, .shape = {type, b ? 3 : 2, {n, a, b}}};
 }
 
-static inline size_t ask_inputs(const struct mf_task *task, const size_t d[4], size_t batch,
+static inline size_t ask_inputs(const struct mf_task *task, const size_t d[4], size_t batch, const struct mf_arch *arch,
                                 const struct mf_arch_args *args, struct mf_learn_input input[])
 {
     size_t cells[2];
@@ -30,8 +30,7 @@ static inline size_t ask_inputs(const struct mf_task *task, const size_t d[4], s
     input[ASK_WORD_SHARE] = ask_input("word_share", MF_F32, batch, 1, ASK_LENGTH);
     input[ASK_OBJECT] = ask_input("object", MF_F32, batch, ASK_OBJECTS, 6);
     input[ASK_OBJECT_SHARE] = ask_input("object_share", MF_F32, batch, 1, ASK_OBJECTS);
-    input[ASK_REGION] =
-        ask_input("region", MF_F32, batch, ASK_OBJECTS, mf_arch_cells(mf_arch_find("vqa"), args, d, cells));
+    input[ASK_REGION] = ask_input("region", MF_F32, batch, ASK_OBJECTS, mf_arch_cells(arch, args, d, cells));
     for (size_t h = 0; h < ASK_HEADS; ++h)
         input[ASK_LABELS + h] = h + 1 < ASK_HEADS ? mf_learn_labels(ask_names[h], batch, 1)
                                                   : mf_learn_reals(ask_names[h], batch, ask_outputs[h]);
@@ -78,7 +77,7 @@ static const struct mf_task ask_task = {.learn = &ask_learn,
                                                  {.name = "severity", .outputs = 4, .weight = 1},
                                                  {.name = "findings", .outputs = 14, .weight = 0.3}}};
 
-/* What a random number cannot be: each question has one head, all tokens, all objects. */
+/* Writes what random numbers cannot be. Each question has one head, all tokens and all objects. */
 static inline void ask_fill(const char *name, const struct mf_shape *shape, void *to)
 {
     const size_t n = mf_shape_count(shape), last = mf_shape_last(shape);

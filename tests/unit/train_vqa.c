@@ -86,10 +86,10 @@ static struct mf_dataset *questions_set(const struct mf_comm *comm)
 
 /* -- the task -- */
 
-static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch_args *args,
-                     struct mf_learn_input input[])
+static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t batch, const struct mf_arch *arch,
+                     const struct mf_arch_args *args, struct mf_learn_input input[])
 {
-    (void)task, (void)dims, (void)args;
+    (void)task, (void)dims, (void)arch, (void)args;
     for (size_t k = 0; k < INPUTS; ++k) {
         input[k] = k == FINDINGS ? mf_learn_reals(all[k].name, batch, all[k].n)
                    : k >= YES_NO ? mf_learn_labels(all[k].name, batch, 1)

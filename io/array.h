@@ -19,7 +19,7 @@ enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5, MF_NRRD, MF_VTK, MF_NO_FORMAT
 enum mf_coding { MF_PLAIN, MF_LIBRARY, MF_GZIP, MF_ASCII, MF_BASE64, MF_BASE64_ZLIB, MF_ZLIB };
 
 /** Facts about how an image was read that the user is told. */
-enum mf_said {
+enum mf_array_said {
     MF_SAID_ALPHA = 1,      /* an alpha channel that is opaque everywhere is ignored */
     MF_SAID_WHITE = 2,      /* white-is-zero: values are inverted */
     MF_SAID_REDUCED = 4,    /* reduced copies of its pages are ignored */
@@ -72,7 +72,7 @@ struct mf_array {
     double spacing[3];
     char unit[MF_UNIT_TEXT];
     char unscaled[MF_UNSCALED_TEXT]; /* why the file's spacing is not used; "": it is */
-    int said;                        /* images: enum mf_said */
+    int said;                        /* images: enum mf_array_said */
     int colours;                     /* images: colours are not refused, and their red is the value */
     int channels;                    /* images: 3: the last axis is red, green and blue; 0: one value for each pixel */
     const char *remedy; /* images: what to do about refused colours; NULL: convert them to grey. Borrowed */

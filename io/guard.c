@@ -19,8 +19,9 @@
 
 enum { PIPE_BYTES = 1 << 20 };
 
-/* Bytes that the child may map beyond those of this process. */
-#define ROOM ((rlim_t)4 << 30)
+/* Bytes that the child may map beyond those of this process; seconds that children of a file share. */
+static rlim_t mapped = (rlim_t)4 << 30;
+static double shared = MF_GUARD_SECONDS;
 
 struct verdict {
     int code;
@@ -55,7 +56,7 @@ static void limit_memory(void)
     char text[64];
 
     if (pages && fgets(text, sizeof text, pages)) {
-        struct rlimit most = {(rlim_t)strtoull(text, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE) + ROOM, RLIM_INFINITY};
+        struct rlimit most = {(rlim_t)strtoull(text, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE) + mapped, RLIM_INFINITY};
 
         (void)setrlimit(RLIMIT_AS, &most);
     }
@@ -150,10 +151,17 @@ static struct {
     double spent;
 } account;
 
+void mf_guard_limit(double seconds, size_t bytes)
+{
+    shared = seconds;
+    mapped = bytes;
+    account.path[0] = '\0';
+}
+
 static double left_of(const char *path, double seconds)
 {
     if (strncmp(account.path, path, sizeof account.path - 1) != 0) {
-        account.spent = 0;
+        account.spent = MF_GUARD_SECONDS - shared;
         snprintf(account.path, sizeof account.path, "%s", path);
     }
     return fmax(1, seconds - account.spent);

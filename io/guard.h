@@ -3,6 +3,7 @@
 #ifndef MF_IO_GUARD_H
 #define MF_IO_GUARD_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 /** Limits of processor time [s]: for opening a file, and for decoding bytes at the slowest credible rate. */
@@ -22,6 +23,11 @@
  */
 int mf_guard(const char *path, double seconds, int (*work)(void *context, FILE *to),
              int (*take)(void *context, FILE *from), void *context);
+
+/** Limits of all children from now on, for inputs of strangers. The files that follow are others than before, even if
+ * they have the same path. All children of one file share @p seconds of processor time. Each may map @p bytes beyond
+ * those of this process. */
+void mf_guard_limit(double seconds, size_t bytes);
 
 /** fwrite and fread of all bytes, for @p work and @p take. They refuse with MF_INPUT. */
 int mf_guard_send(FILE *to, const void *what, size_t bytes);

@@ -9,12 +9,17 @@
 #include <unistd.h>
 
 #include "src/base/err.h"
+#include "src/base/log_divert.h"
 
 static int own_rank, ranks = 1;
 static enum mf_log_level level = MF_INFO;
 static int hushed;
 static FILE *copy;
-static int cut_by;   /* errno of the first line that the copy did not take */
+static int cut_by; /* errno of the first line that the copy did not take */
+static _Thread_local struct {
+    void (*take)(void *context, int warns, const char *line);
+    void *context;
+} divert;
 static int bar_open; /* a bar stands on the terminal and its line has not ended */
 
 double mf_now(void)
@@ -48,6 +53,12 @@ int mf_log_copy(const char *path)
     return MF_OK;
 }
 
+void mf_log_divert(void (*take)(void *context, int warns, const char *line), void *context)
+{
+    divert.take = take;
+    divert.context = context;
+}
+
 void mf_log_hush(int hush) { hushed = hush; }
 
 /* Results that were printed before a line stand before it, where both go to one file too. */
@@ -64,6 +75,11 @@ static void say(enum mf_log_level at, const char *prefix, const char *format, va
 {
     char line[2048];
 
+    if (divert.take) {
+        vsnprintf(line, sizeof line, format, args);
+        divert.take(divert.context, at == MF_WARN, line);
+        return;
+    }
     if (at > level || (hushed && at > MF_WARN) || (own_rank != 0 && level < MF_DEBUG)) return;
     vsnprintf(line, sizeof line, format, args);
     results_first();

@@ -3,15 +3,18 @@
 #ifndef MF_SERVE_ASK_H
 #define MF_SERVE_ASK_H
 
+#include "src/base/json.h"
 #include "src/gen/engine.h"
 #include "src/text/buffer.h"
 
 enum mf_ask_kind { MF_ASK_TEXT /* text that goes on */, MF_ASK_VECTOR, MF_ASK_ANSWER /* of a network of ours */ };
 
-/** A prompt: text of valid UTF-8, or tokens. */
+/** A prompt: text of valid UTF-8, tokens, or an image. */
 struct mf_ask_prompt {
     struct mf_bytes text;
-    struct mf_span *user; /* [users] parts of the text in which special tokens are text */
+    struct mf_bytes image; /* bytes of its file */
+    char *name;            /* of the image, for answers and sentences */
+    struct mf_span *user;  /* [users] parts of the text in which special tokens are text */
     size_t users;
     struct mf_tokens tokens; /* also those of the text, once it is cut */
     int is_tokens;
@@ -61,6 +64,8 @@ struct mf_said {
     enum mf_ended ended;
     const float *vector; /* [width] of a text's vector */
     size_t width;
+    const struct mf_json *answer; /* an object: that about an image */
+    const struct mf_json *notes;  /* an array: warnings about it */
 };
 
 /** Facts of a server. */
@@ -77,6 +82,7 @@ struct mf_served {
     const char *pool;             /* of a vector */
     long long started;            /* seconds since 1970 */
     const struct mf_chat *chat;   /* chat.h; NULL: no template is known */
+    const struct mf_json *facts;  /* of a network of ours; NULL: it is none */
 };
 
 #endif

@@ -64,7 +64,8 @@ static const struct mf_routes *const tables[] = {&routes_own,
                                                  &mf_routes_tei,
                                                  &mf_routes_openai_facts,
                                                  &mf_routes_openai_text,
-                                                 &mf_routes_openai_vectors};
+                                                 &mf_routes_openai_vectors,
+                                                 &mf_routes_predict};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 /* How far a table fits to a request. */
@@ -142,10 +143,13 @@ int mf_route_read(const struct mf_route *route, const struct mf_served *served, 
                   struct mf_ask *ask)
 {
     char why[256] = "it is empty";
-    struct mf_json *json = bytes ? mf_json_parse_foreign(body, bytes, why, sizeof why) : NULL;
+    struct mf_json *json;
     int rc;
 
     *ask = (struct mf_ask){.prompt = NULL};
+    rc = route->take ? route->take(body, bytes, ask) : 0;
+    if (rc) return rc == 1 ? 0 : rc;
+    json = bytes ? mf_json_parse_foreign(body, bytes, why, sizeof why) : NULL;
     if (!json) return mf_fail(400, "the body of the request is not JSON: %s", why);
     if (mf_json_kind(json) == MF_JSON_OBJECT)
         rc = route->read(served, json, ask);

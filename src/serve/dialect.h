@@ -26,6 +26,9 @@ struct mf_route {
     /** The status of a request that is refused, also of one of more tokens than fit. */
     int refuses;
 
+    /** Takes a body that is no JSON: 1, or the status of a refusal. 0: it is read as JSON. NULL: it must be JSON. */
+    int (*take)(const char *body, size_t bytes, struct mf_ask *ask);
+
     /** Reads the members of a request, for mf_route_read(). */
     int (*read)(const struct mf_served *served, const struct mf_json *body, struct mf_ask *ask);
 

@@ -61,6 +61,7 @@ static int check(const struct mf_served *served, const struct mf_ask *ask, size_
 
 int mf_ask_fit(const struct mf_served *served, struct mf_tokenizer *tokenizer, struct mf_ask *ask)
 {
+    if (ask->kind == MF_ASK_ANSWER) return MF_OK; /* images have no tokens */
     for (size_t k = 0; k < ask->prompts; ++k) {
         MF_TRY(cut(tokenizer, ask, &ask->prompt[k]));
         keep_last(&ask->prompt[k].tokens, ask->last);

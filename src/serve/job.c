@@ -29,6 +29,8 @@ static void end(struct mf_job *job, int broken)
     for (size_t k = 0; k < job->ticket->ask.prompts; ++k) {
         mf_reply_close(&job->reply[k]);
         free(job->said[k].token);
+        mf_json_free((struct mf_json *)job->said[k].answer);
+        mf_json_free((struct mf_json *)job->said[k].notes);
     }
     mf_desk_end(job->ticket, broken);
     job->ticket = NULL;
@@ -129,6 +131,14 @@ void mf_job_vector(struct mf_job *job, size_t k, const double *vector, size_t wi
     for (size_t i = 0; i < width; ++i) job->vector[k * width + i] = (float)vector[i];
     job->said[k].vector = job->vector + k * width;
     job->said[k].width = width;
+    ++job->ended;
+    tell(job, k, 0);
+}
+
+void mf_job_answer(struct mf_job *job, size_t k, struct mf_json *answer_take, struct mf_json *notes_take)
+{
+    job->said[k].answer = answer_take;
+    job->said[k].notes = notes_take;
     ++job->ended;
     tell(job, k, 0);
 }

@@ -40,6 +40,10 @@ void mf_job_hear(struct mf_job *job, size_t k, uint32_t token, double log_probab
 /** The vector [width] of prompt @p k. When the last one has come, the job is over. */
 void mf_job_vector(struct mf_job *job, size_t k, const double *vector, size_t width);
 
+/** The answer about image @p k, an object, and an array of warnings; both are taken. When the last one has come, the
+ * job is over. */
+void mf_job_answer(struct mf_job *job, size_t k, struct mf_json *answer_take, struct mf_json *notes_take);
+
 /** The job is over without its answer: an error of this HTTP status, in a stream as an event. */
 void mf_job_fail(struct mf_job *job, int status, const char *sentence);
 

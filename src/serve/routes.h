@@ -15,7 +15,7 @@ struct mf_routes {
 #define MF_ASK_ANY      (~0u)
 
 extern const struct mf_routes mf_routes_tgi, mf_routes_tei, mf_routes_openai_facts, mf_routes_openai_text,
-    mf_routes_openai_vectors;
+    mf_routes_openai_vectors, mf_routes_predict;
 
 /** Errors {"error": {"message": "..", ..}} of OpenAI. */
 void mf_error_openai(int status, const char *sentence, int streams, struct mf_bytes *to);

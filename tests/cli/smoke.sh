@@ -92,6 +92,7 @@ ends 0 1 infer embed "$fixtures/language/bert" --tokens 2,1 --normalize --output
 ends 0 1 infer text-generation "$fixtures/language/gpt2" --tokens 2,1 --temperature 1 --logits logits.npy --json --verbose
 mkdir served && cp "$fixtures/language/gpt2/"*.* tokenizer.json served
 ends 0 1 serve served --dry-run --json --verbose
+ends 0 1 serve mixed/model.safetensors --dry-run --json --verbose
 ends 0 1 bench infer "$fixtures/language/gpt2" --requests 1,3 --new-tokens 3 --prompt-tokens 9 --verbose
 ends 0 1 map "$fixtures/language/gpt2" --hardware "$fixtures/../../examples/hardware/l4x4.json" --output map.json --json --verbose
 ends 0 2 map "$fixtures/language/gpt2" --measure --requests 2 --output tuned.json

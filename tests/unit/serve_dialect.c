@@ -441,7 +441,7 @@ static void check_answer(const struct written *a, const char *body, const char *
 
     CHECK(mf_route_read(route, facts, body, strlen(body), &ask) == 0);
     for (uint32_t k = 0; k < 3; ++k) mf_tokens_put(&ask.prompt->tokens, k);
-    said = (struct mf_said){ask.prompt, text, tokens, 2, MF_ENDED_BY_TOKEN, vector, 2};
+    said = (struct mf_said){ask.prompt, text, tokens, 2, MF_ENDED_BY_TOKEN, vector, 2, NULL, NULL};
     if (ask.streams)
         stream(route, facts, &ask, &said, &out);
     else

@@ -37,7 +37,7 @@ static void print_line(const struct mf_task *task, const struct mf_predicted *sa
     printf("\n");
 }
 
-static struct mf_json *json_of(const struct mf_task *task, const struct mf_predicted *said)
+struct mf_json *mf_predicted_json(const struct mf_task *task, const struct mf_predicted *said)
 {
     struct mf_json *j = mf_json_object();
 
@@ -70,7 +70,7 @@ static int print_json(const struct mf_predictions *s)
 {
     struct mf_json *all = mf_json_array();
 
-    for (size_t i = 0; i < s->lines; ++i) mf_json_put(all, NULL, json_of(s->task, &s->said[i]));
+    for (size_t i = 0; i < s->lines; ++i) mf_json_put(all, NULL, mf_predicted_json(s->task, &s->said[i]));
     return mf_predictions_json(s, "predictions", all);
 }
 

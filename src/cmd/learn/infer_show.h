@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "src/base/json.h"
 #include "src/cmd/refused.h"
 #include "src/cmd/session.h"
 #include "src/train/learn.h"
@@ -28,6 +29,9 @@ struct mf_predictions {
     struct mf_predicted *said;
     size_t lines, room;
 };
+
+/** The object of an answer in JSON. */
+struct mf_json *mf_predicted_json(const struct mf_task *task, const struct mf_predicted *said);
 
 /** Adds one; @p output is copied. */
 void mf_predictions_add(struct mf_predictions *predictions, struct mf_predicted said, const float *output);

@@ -1,4 +1,4 @@
-/* serve: a language model answers requests over HTTP. Kinds of models are in files of their own (serve.h). */
+/* serve: a model answers requests over HTTP. Kinds of models are in files of their own (serve.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -25,12 +25,15 @@ static const struct mf_opt rows[] = {
     MF_CHOICE(mf_serve_opts, "api-type", api, "all", "all|tgi|tei|openai|vllm",
               "paths that are served; vllm speaks openai"),
     ROW("max-concurrent-requests", requests, MF_LONG, "8",
-        "prompts that are continued at the same time, at most; left out, texts for vectors are 64"),
+        "prompts that are continued at the same time, or images at work, at most; left out, texts for vectors are 64"),
     ROW("max-queue", queue, MF_LONG, "128", "requests that wait, at most; another one gets the status 429"),
     ROW("max-input-tokens", input, MF_LONG, NULL, "tokens of a prompt, at most; left out: one less than together"),
     ROW("max-total-tokens", total, MF_LONG, NULL,
         "tokens of a prompt and its answer together, at most; left out: the longest context that fits the memory"),
-    ROW("max-body", body, MF_LONG, "2097152", "bytes of a request, at most"),
+    ROW("max-body", body, MF_LONG, NULL, "bytes of a request, at most; left out: 2097152, with images 16777216"),
+    ROW("max-voxels", voxels, MF_LONG, "16777216", "values of an image, at most"),
+    ROW("threshold", threshold, MF_TEXT, NULL, "binarise grey images: otsu, or phase 1 above this value"),
+    ROW("labels", labels, MF_LONGS, NULL, "labels in images that are phases 0, 1, ..., as 0,128,255"),
     ROW("request-seconds", seconds, MF_LONG, "30",
         "seconds that a request may take to arrive, and a client may be silent or not read"),
     ROW("grace", grace, MF_LONG, "30", "seconds that answers have to end when the server leaves"),
@@ -114,7 +117,7 @@ static int open_http(struct mf_serve *job)
                                       .port = (unsigned)o->port,
                                       .dialects = dialects(o),
                                       .key = job->key,
-                                      .body = (size_t)o->body,
+                                      .body = o->body ? (size_t)o->body : job->kind->body,
                                       .seconds = (unsigned)o->seconds,
                                       .connections = connections(o),
                                       .logs = o->logs};
@@ -140,8 +143,9 @@ static int announce(const struct mf_serve *job)
         return fflush(stdout) == 0 ? MF_OK : mf_fail(MF_OUTPUT, "standard output cannot be written");
     }
     all = mf_json_object();
-    MF_JSON(all, "url", url, "model", job->served.model, "family", job->served.family, "requests", job->served.requests,
-            "max_input_tokens", job->served.input, "max_total_tokens", job->served.total);
+    MF_JSON(all, "url", url, "model", job->served.model, "family", job->served.family, "requests",
+            job->served.requests);
+    if (job->served.total) MF_JSON(all, "max_input_tokens", job->served.input, "max_total_tokens", job->served.total);
     if (job->kind->put) job->kind->put(job, all);
     rc = mf_json_write(all, stdout);
     mf_json_free(all);
@@ -173,13 +177,26 @@ static int check_dialect(const struct mf_serve *job)
                    job->kind->does);
 }
 
-/* Small files, on every rank. */
-static int prepare(struct mf_serve *job)
+/* A folder has a language model, and a file is a network of ours. */
+static int find_kind(struct mf_serve *job)
 {
     struct mf_language model;
 
+    if (mf_ends_with(job->folder, ".safetensors")) {
+        job->kind = &mf_serve_predict;
+        return MF_OK;
+    }
     MF_TRY(mf_language_read(job->folder, &model));
     job->kind = model.family == MF_BERT ? &mf_serve_vectors : &mf_serve_text;
+    if (job->session->comm->rank == 0)
+        MF_UNUSED(job->session, "the model reads texts", "max-voxels", "threshold", "labels");
+    return MF_OK;
+}
+
+/* Small files, on every rank. */
+static int prepare(struct mf_serve *job)
+{
+    MF_TRY(find_kind(job));
     job->served = (struct mf_served){.model = job->o->name ? job->o->name : mf_name_base(job->folder),
                                      .version = MF_VERSION,
                                      .queue = (size_t)job->o->queue,
@@ -263,7 +280,8 @@ static int check(const struct mf_session *s, void *options)
     MF_TRY(between("port", o->port, 0, 65535));
     MF_TRY(between("max-concurrent-requests", o->requests, 1, MF_GEN_REQUESTS));
     MF_TRY(between("max-queue", o->queue, 0, 100000));
-    MF_TRY(between("max-body", o->body, 1024, 1L << 30));
+    if (mf_options_given(s->options, "max-body")) MF_TRY(between("max-body", o->body, 1024, 1L << 30));
+    MF_TRY(between("max-voxels", o->voxels, 1, 1L << 30));
     MF_TRY(between("request-seconds", o->seconds, 1, 86400));
     MF_TRY(between("grace", o->grace, 0, 86400));
     MF_TRY(given(s, "max-input-tokens", o->input));
@@ -281,12 +299,13 @@ static int check(const struct mf_session *s, void *options)
 
 const struct mf_cmd mf_cmd_serve = {
     .name = "serve",
-    .summary = "answer requests over HTTP by a language model",
-    .synopsis = "FOLDER [--port 8080] [--host 127.0.0.1] [--max-concurrent-requests 8]",
+    .summary = "answer requests over HTTP by a language model, or by a trained network",
+    .synopsis = "FOLDER|MODEL.safetensors [--port 8080] [--host 127.0.0.1] [--max-concurrent-requests 8]",
     .text =
         "Reads a language model as infer text-generation does, and answers requests over HTTP as TGI and OpenAI do: "
         "/generate, /generate_stream, /v1/completions, /v1/chat/completions, /health, /metrics. A model of type BERT "
-        "makes vectors as infer embed does: /embed of TEI, /v1/embeddings. Requests that come together are computed "
+        "makes vectors as infer embed does: /embed of TEI, /v1/embeddings. A file that train classify, train regress "
+        "or train moe wrote predicts of images as infer does: /predict. Requests that come together are computed "
         "together, and an answer does not depend on the others. A client that goes away ends its request. A full "
         "queue is told at once, by the status 429.\n"
         "\n"
@@ -295,6 +314,7 @@ const struct mf_cmd mf_cmd_serve = {
         "\n"
         "  mesoforge serve gpt2\n"
         "  mesoforge serve minilm --port 8081\n"
+        "  mesoforge serve run/model.safetensors --threshold otsu\n"
         "  mpirun -n 4 mesoforge serve llama --tp 2 --pp 2 --port 9000\n",
     .tables = tables,
     .size = sizeof(struct mf_serve_opts),

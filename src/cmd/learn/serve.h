@@ -9,16 +9,17 @@
 
 struct mf_serve_opts {
     struct mf_common common;
-    const char *host, *api, *key_file, *template, *name, *plan, *map, *dtype, *pool;
-    long port, requests, queue, input, total, body, seconds, grace, tensor, stages;
+    const char *host, *api, *key_file, *template, *name, *plan, *map, *dtype, *pool, *threshold;
+    long port, requests, queue, input, total, body, seconds, grace, tensor, stages, voxels;
     int logs;
+    struct mf_longs labels;
     struct mf_texts keep;
 };
 
 struct mf_serve {
     struct mf_session *session;
     const struct mf_serve_opts *o;
-    const char *folder;
+    const char *folder; /* of a language model, or the file of a network of ours */
     const struct mf_serve_kind *kind;
     void *own; /* of the kind */
     struct mf_served served;
@@ -34,6 +35,7 @@ struct mf_serve {
 struct mf_serve_kind {
     const char *does;  /* "continues texts" */
     unsigned dialects; /* that ask for it */
+    size_t body;       /* bytes of a request, at most, where --max-body is left out */
     /** Reads small files, sets serve->own, and facts of serve->served. On rank 0 opens serve->cuts. Local. */
     int (*prepare)(struct mf_serve *serve);
     /** For --dry-run: counts the bytes, and prints them. */
@@ -48,6 +50,6 @@ struct mf_serve_kind {
     void (*close)(struct mf_serve *serve);
 };
 
-extern const struct mf_serve_kind mf_serve_text, mf_serve_vectors;
+extern const struct mf_serve_kind mf_serve_text, mf_serve_vectors, mf_serve_predict;
 
 #endif

@@ -156,6 +156,7 @@ static void close_own(struct mf_serve *job)
 
 const struct mf_serve_kind mf_serve_text = {.does = "continues texts",
                                             .dialects = MF_DIALECT_TGI | MF_DIALECT_OPENAI,
+                                            .body = 2 << 20,
                                             .prepare = prepare,
                                             .count = count,
                                             .open = open,

@@ -175,6 +175,7 @@ static void close_own(struct mf_serve *job)
 
 const struct mf_serve_kind mf_serve_vectors = {.does = "makes vectors",
                                                .dialects = MF_DIALECT_TEI | MF_DIALECT_OPENAI,
+                                               .body = 2 << 20,
                                                .prepare = prepare,
                                                .count = count,
                                                .open = open,

@@ -168,8 +168,9 @@ static char *word_of(const char *arch, const struct mf_json *arguments)
 static int check_sizes(const struct mf_model_card *c)
 {
     const struct mf_arch_args *a = &c->args;
-    const long size[] = {a->width, a->depth, a->heads, a->patch, a->blocks, a->text_width, a->text_depth};
-    static const char *const name[] = {"width", "depth", "heads", "patch", "blocks", "text-width", "text-depth"};
+    const long size[] = {a->width, a->depth, a->heads, a->patch, a->blocks, a->deep, a->text_width, a->text_depth};
+    static const char *const name[] = {"width",  "depth", "heads",      "patch",
+                                       "blocks", "deep",  "text-width", "text-depth"};
     size_t count, most;
     const struct mf_safetensors_entry *entry = mf_safetensors_list(c->file, &count);
 
@@ -177,7 +178,7 @@ static int check_sizes(const struct mf_model_card *c)
     for (size_t k = 0; k < count; ++k)
         for (size_t i = 0; i < entry[k].ndim; ++i)
             if (entry[k].dims[i] > most) most = entry[k].dims[i];
-    for (int i = 0; i < 7; ++i)
+    for (size_t i = 0; i < sizeof size / sizeof *size; ++i)
         if (size[i] < 0 || (size_t)size[i] > most)
             return mf_fail(MF_INPUT, "'%s': '%s' of its metadata is %ld, which its arrays do not fit", c->path, name[i],
                            size[i]);

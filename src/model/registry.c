@@ -19,9 +19,9 @@ const char *const mf_image_names[] = {"cnn", "convnext"};
 enum { TOP = 2 };
 static const double TEMPERATURE = 0.8;
 
-const struct mf_arch *const mf_archs[] = {&mf_arch_mlp, &mf_arch_cnn,  &mf_arch_vit,
-                                          &mf_arch_moe, &mf_arch_unet, &mf_arch_unet_periodic,
-                                          &mf_arch_adm, &mf_arch_vqa,  NULL};
+const struct mf_arch *const mf_archs[] = {
+    &mf_arch_mlp,           &mf_arch_cnn, &mf_arch_vit,      &mf_arch_moe, &mf_arch_unet,
+    &mf_arch_unet_periodic, &mf_arch_adm, &mf_arch_convnext, &mf_arch_vqa, NULL};
 
 const struct mf_arch *mf_arch_find(const char *word)
 {
@@ -35,7 +35,9 @@ const struct mf_arch *mf_arch_find(const char *word)
 static int complete(const struct mf_arch *arch, const char *option, long standard, long *size)
 {
     if (*size < 0) return mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", option, *size);
-    if (*size > 0 && standard == 0) return mf_fail(MF_USAGE, "--%s: --arch %s has no %s", option, arch->name, option);
+    if (*size > 0 && standard == 0)
+        return mf_fail(MF_USAGE, "--%s: --arch %s has no %s%s", option, arch->name, option,
+                       arch->ask ? " with this --image" : "");
     if (*size == 0) *size = standard;
     return MF_OK;
 }
@@ -66,15 +68,30 @@ static int complete_mixture(const struct mf_arch *arch, struct mf_arch_args *arg
     return MF_OK;
 }
 
+/* A network that answers questions has the sizes of its image tower, too. */
+static struct mf_arch_args standard_of(const struct mf_arch *arch, enum mf_image image)
+{
+    const struct mf_arch_args *tower = &mf_arch_convnext.standard;
+    struct mf_arch_args own = arch->standard;
+
+    if (arch->ask && image == MF_IMAGE_CONVNEXT) {
+        own.patch = tower->patch;
+        own.blocks = tower->blocks;
+        own.deep = tower->deep;
+    }
+    return own;
+}
+
 int mf_arch_complete(const struct mf_arch *arch, struct mf_arch_args *args)
 {
-    const struct mf_arch_args *own = &arch->standard;
+    const struct mf_arch_args standard = standard_of(arch, (enum mf_image)args->image), *own = &standard;
 
     MF_TRY(complete(arch, "width", own->width, &args->width));
     MF_TRY(complete(arch, "depth", own->depth, &args->depth));
     MF_TRY(complete(arch, "heads", own->heads, &args->heads));
     MF_TRY(complete(arch, "patch", own->patch, &args->patch));
     MF_TRY(complete(arch, "blocks", own->blocks, &args->blocks));
+    MF_TRY(complete(arch, "deep", own->deep ? args->blocks : 0, &args->deep));
     MF_TRY(complete(arch, "attention", own->attention, &args->attention));
     MF_TRY(complete(arch, "text-width", own->text_width, &args->text_width));
     MF_TRY(complete(arch, "text-depth", own->text_depth, &args->text_depth));
@@ -150,6 +167,7 @@ static const struct key {
             {"heads", SIZE, offsetof(struct mf_arch_args, heads)},
             {"patch", SIZE, offsetof(struct mf_arch_args, patch)},
             {"blocks", SIZE, offsetof(struct mf_arch_args, blocks)},
+            {"deep", SIZE, offsetof(struct mf_arch_args, deep)},
             {"attention", SIZE, offsetof(struct mf_arch_args, attention)},
             {"text-width", SIZE, offsetof(struct mf_arch_args, text_width)},
             {"text-depth", SIZE, offsetof(struct mf_arch_args, text_depth)},
@@ -204,8 +222,10 @@ char *mf_arch_word(const struct mf_arch *arch, const struct mf_arch_args *args)
 /* Is it a size that other networks have, and this one has not? Mixtures and dropout are looked at elsewhere. */
 static int lacks(const struct mf_arch *arch, const struct key *key)
 {
+    const struct mf_arch_args tower = standard_of(arch, MF_IMAGE_CONVNEXT);
+
     if (key->kind == IMAGE) return !arch->ask;
-    return key->at < offsetof(struct mf_arch_args, dropout) && *(const long *)at(&arch->standard, key) == 0;
+    return key->at < offsetof(struct mf_arch_args, dropout) && *(const long *)at(&tower, key) == 0;
 }
 
 static int set_word(const struct key *key, const char *word, const char *text, int *value)

@@ -20,7 +20,8 @@ extern const char *const mf_image_names[];
 /** Sizes of a network. An architecture ignores those that it does not have. */
 struct mf_arch_args {
     long width, depth, heads, patch;
-    long blocks;                 /* of a level (unet) */
+    long blocks;                 /* of a level (unet), of a stage (convnext) */
+    long deep;                   /* convnext: blocks of the last stage but one */
     long attention;              /* unet: where images have at most so many pixels at a side */
     long text_width, text_depth; /* vqa: columns of all that reads text; layers of the text encoder */
     int image;                   /* enum mf_image: what reads the image (vqa) */

@@ -30,20 +30,8 @@ static int cnn_map(struct mf_build *build, int x, const struct mf_arch_args *arg
 
 static size_t cnn_extent(size_t extent, const struct mf_arch_args *args) { return mf_cnn_extent(extent, args->depth); }
 
-static int no_map(struct mf_build *build, int x, const struct mf_arch_args *args)
-{
-    (void)x, (void)args;
-    return mf_build_refuse(build, "--image convnext: this version has no such network; try: --image cnn");
-}
-
-static size_t no_extent(size_t extent, const struct mf_arch_args *args)
-{
-    (void)args;
-    return extent;
-}
-
 const struct mf_image_tower mf_image_towers[] = {
-    [MF_IMAGE_CNN] = {cnn_map, cnn_extent}, [MF_IMAGE_CONVNEXT] = {no_map, no_extent}};
+    [MF_IMAGE_CNN] = {cnn_map, cnn_extent}, [MF_IMAGE_CONVNEXT] = {mf_convnext_map, mf_convnext_extent}};
 
 /* -- rows -- */
 

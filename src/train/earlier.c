@@ -148,8 +148,8 @@ static int is_alike(const struct wanted *w)
     b = &c.args;
     alike = alike && c.arch == w->opts->arch && a->experts == 0 && b->experts == 0 && a->width == b->width &&
             a->depth == b->depth && a->heads == b->heads && a->patch == b->patch && a->blocks == b->blocks &&
-            a->attention == b->attention && a->image == b->image && a->text_width == b->text_width &&
-            a->text_depth == b->text_depth &&
+            a->deep == b->deep && a->attention == b->attention && a->image == b->image &&
+            a->text_width == b->text_width && a->text_depth == b->text_depth &&
             memcmp(c.dims, (size_t[4]){set->dims[0], set->dims[1], set->dims[2], set->inputs}, sizeof c.dims) == 0 &&
             c.phases == set->phases && mf_task_same(&task, w->opts->task);
     mf_task_close(&task);

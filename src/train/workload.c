@@ -32,6 +32,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
     const size_t *d = w->set->dims;
 
     mf_train_describe(o, p);
+    if (a->deep) mf_plan_say(p, "blocks", "%ld, and %ld in the last stage but one", a->blocks, a->deep);
     if (o->arch->ask)
         mf_plan_say(p, "towers", "%s; text: width %ld, depth %ld", mf_image_names[a->image], a->text_width,
                     a->text_depth);

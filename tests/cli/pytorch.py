@@ -36,6 +36,7 @@ CASES = [
     ("classify", "two", "moe", "--width", 8, "--depth", 1, "--experts", 5, "--features", "cnn", "--balance", 0.5),
     ("regress", "volume", "moe", "--width", 8, "--depth", 2, "--experts", 4, "--features", "none", "--top-k", 1, "--temperature", 0.3, "--balance", 0.1),
     ("classify", "colour", "moe", "--width", 8, "--depth", 1, "--experts", 4, "--features", "none", "--top-k", 3, "--balance", 0),
+    ("regress", "colour", "convnext", "--width", 8, "--depth", 2, "--patch", 2, "--blocks", 1, "--deep", 2),
 ]
 
 

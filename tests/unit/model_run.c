@@ -188,6 +188,7 @@ int main(void)
     runs(&d, "mlp:width=8,depth=2", 0);
     runs(&d, "vit:width=8,depth=2,heads=2,patch=4,experts=4,top-k=2,temperature=0.8,balance=0.1", 1);
     runs(&d, "moe:width=8,depth=1,experts=3,top-k=1,temperature=0.7,features=cnn", 0);
+    runs(&d, "convnext:width=4,depth=2,patch=1,blocks=2,deep=1", 1);
     runs(&d, "cnn:width=4,depth=2,dropout=0.1", 1);
     says_little(&d);
     saves_no_part(&d);

@@ -10,7 +10,7 @@
 #include "src/train/schedule.h"
 #include "tests/device.h"
 
-enum { SAMPLES = 20, BATCH = 8, STEPS = 10, MOST = 1 << 14 };
+enum { SAMPLES = 20, BATCH = 8, STEPS = 10, MOST = 1 << 14, NUMBERS = 1 << 10 };
 
 static const char *folder;
 
@@ -26,6 +26,7 @@ static const struct sample_case cases[] = {
     {"cnn", 1, {.width = 10, .depth = 2}, {1, 13, 18, 2}, 5},
     {"vit", 1, {.width = 16, .depth = 2, .heads = 2, .patch = 4}, {1, 8, 12, 3}, 5},
     {"moe", 1, {.width = 12, .depth = 1, .experts = 3, .top = 2, .temperature = 0.8}, {1, 5, 7, 2}, 5},
+    {"convnext", 1, {.width = 6, .depth = 3, .blocks = 1, .deep = 2, .patch = 3}, {1, 24, 27, 1}, 5},
 };
 
 struct run {
@@ -35,7 +36,7 @@ struct run {
     struct mf_walk *walk;
     struct mf_safetensors *file;
     size_t micro, numbers; /* passes of a step; of a sample */
-    float x[SAMPLES * 512], target[SAMPLES * 8];
+    float x[SAMPLES * NUMBERS], target[SAMPLES * 8];
     int64_t label[SAMPLES];
 };
 
@@ -145,7 +146,7 @@ static void put(const struct run *r, const struct mf_list *list, int value, cons
 static void feed(struct run *r, const struct mf_list *list, size_t step, size_t micro)
 {
     const size_t rows = BATCH / r->micro;
-    float x[BATCH * 512], target[BATCH * 8];
+    float x[BATCH * NUMBERS], target[BATCH * 8];
     int32_t label[BATCH];
 
     for (size_t row = 0; row < rows; ++row) {

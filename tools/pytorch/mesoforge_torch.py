@@ -13,6 +13,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+GAMMA = 1e-6  # at the start, the factor of what a block of convnext adds
+
 
 def load(path):
     """The model of a file that mesoforge has trained, ready to predict."""
@@ -104,7 +106,7 @@ def network(card):
         raise ValueError(f"the model is of version {card['version']}, which is not known here")
     arch, _, words = card["arch"].partition(":")
     pairs = (word.split("=") for word in words.split(",") if word)
-    sizes = {k.replace("-", "_"): v if k == "features" else float(v) if "." in v or "e" in v else int(v) for k, v in pairs}
+    sizes = {k.replace("-", "_"): v if k in ("features", "image") else float(v) if "." in v or "e" in v else int(v) for k, v in pairs}
     for training in ("router_noise", "capacity_factor"):
         sizes.pop(training, None)
     return arch, {"features": "none", **sizes, "expert_ids": card.get("expert_ids")}
@@ -117,10 +119,12 @@ def make(arch, extents, channels, outputs, experts=0, expert_ids=None, **sizes):
         return Mlp(math.prod(extents) * channels, outputs, **chosen(sizes, "width depth dropout"))
     if arch == "cnn":
         return Cnn(channels, outputs, **chosen(sizes, "width depth dropout"))
+    if arch == "convnext":
+        return Convnext(channels, outputs, **chosen(sizes, "width depth blocks deep patch dropout"))
     if arch == "moe":
         return Moe(math.prod(extents) * channels, channels, outputs, ids, **chosen(sizes, "width depth dropout top_k temperature balance features"))
     if arch == "vqa":
-        return Vqa(extents, channels, outputs, **chosen(sizes, "words width depth text_width text_depth heads dropout"))
+        return Vqa(extents, channels, outputs, **chosen(sizes, "words width depth blocks deep patch image text_width text_depth heads dropout"))
     if arch == "vit":
         return Vit(extents, channels, outputs, ids, **chosen(sizes, "width depth heads patch dropout top_k temperature balance"))
     raise ValueError(f"there is no --arch {arch} here")
@@ -191,6 +195,60 @@ class Cnn(Features):
 
     def forward(self, x):
         return self.head(self.features(x))
+
+
+class ConvnextBlock(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.conv_dw = nn.Conv2d(width, width, 7, padding=3, groups=width)
+        self.norm = nn.LayerNorm(width, 1e-6)
+        self.mlp = nn.ModuleDict({"fc1": nn.Linear(width, 4 * width), "fc2": nn.Linear(4 * width, width)})
+        self.gamma = nn.Parameter(torch.full((width,), GAMMA))
+
+    def forward(self, x):
+        y = self.norm(self.conv_dw(x).permute(0, 2, 3, 1))
+        y = self.gamma * self.mlp["fc2"](functional.gelu(self.mlp["fc1"](y)))
+        return x + y.permute(0, 3, 1, 2)
+
+
+class PixelNorm(nn.LayerNorm):
+    """Over the channels of each pixel."""
+
+    def forward(self, x):
+        return super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
+
+
+class ConvnextFeatures(nn.Module):
+    """What convnext, and vqa with --image convnext, find in an image. The names are those of timm."""
+
+    def __init__(self, channels, width=32, depth=3, blocks=2, deep=0, patch=4):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(channels, width, patch, patch), PixelNorm(width, 1e-6))
+        self.stages = nn.ModuleList()
+        for s in range(depth):
+            count = deep if deep and s + 2 == depth else blocks
+            stage = {"blocks": nn.Sequential(*(ConvnextBlock(width << s) for _ in range(count)))}
+            if s:
+                stage["downsample"] = nn.Sequential(PixelNorm(width << s - 1, 1e-6), nn.Conv2d(width << s - 1, width << s, 2, 2))
+            self.stages.append(nn.ModuleDict(stage))
+        self.columns = width << depth - 1
+
+    def map(self, x):
+        x = self.stem(x.permute(0, 3, 1, 2))
+        for stage in self.stages:
+            x = stage["blocks"](stage["downsample"](x) if "downsample" in stage else x)
+        return x
+
+
+class Convnext(ConvnextFeatures):
+    def __init__(self, channels, outputs, dropout=0, **sizes):
+        super().__init__(channels, **sizes)
+        self.head = nn.ModuleDict({"norm": nn.LayerNorm(self.columns, 1e-6), "fc": nn.Linear(self.columns, outputs)})
+        self.dropout = dropout
+
+    def forward(self, x):
+        x = self.head["norm"](self.map(x).mean((2, 3)))
+        return self.head["fc"](functional.dropout(x, self.dropout, self.training))
 
 
 class Gate(nn.Module):
@@ -389,11 +447,15 @@ class Text(nn.Module):
 class Vqa(nn.Module):
     """Answers questions. forward() has the inputs of docs/PYTORCH.md and gives the outputs of each head."""
 
-    def __init__(self, extents, channels, outputs, words, width=32, depth=3, text_width=128, text_depth=2, heads=4, dropout=0):
+    def __init__(self, extents, channels, outputs, words, width=32, depth=3, text_width=128, text_depth=2, heads=4, dropout=0, image="cnn", patch=4, **sizes):
         super().__init__()
         wide = text_width
-        cells = [math.ceil(extent / 2**depth) for extent in extents]
-        self.image = Features(channels, width, depth, dropout)
+        if image == "convnext":
+            cells = [extent // patch >> depth - 1 for extent in extents]
+            self.image = ConvnextFeatures(channels, width, depth, patch=patch, **sizes)
+        else:
+            cells = [math.ceil(extent / 2**depth) for extent in extents]
+            self.image = Features(channels, width, depth, dropout)
         self.text = Text(words, wide, text_depth, heads, dropout)
         self.visual = nn.ModuleDict({"proj": nn.Linear(self.image.columns, wide), "norm": nn.LayerNorm(wide)})
         self.visual.register_parameter("position", nn.Parameter(0.02 * torch.randn(math.prod(cells), wide)))

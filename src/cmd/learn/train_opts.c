@@ -31,11 +31,13 @@ const struct mf_opt mf_mixture_rows[] = {
 const struct mf_opt mf_train_rows[] = {
     ROW("width", width, MF_LONG, NULL, "channels of the network; left out: the network's own"),
     ROW("depth", depth, MF_LONG, NULL,
-        "layers (mlp), stages (cnn), levels (unet), blocks (vit), hidden layers of an expert (moe); left out: the "
+        "layers (mlp), stages (cnn, convnext), levels (unet), blocks (vit), hidden layers of an expert (moe); left "
+        "out: the "
         "network's own"),
     ROW("heads", heads, MF_LONG, NULL, "heads of attention (vit, vqa)"),
-    ROW("patch", patch, MF_LONG, NULL, "edge of a patch (vit, unet) [pixels]"),
-    ROW("blocks", blocks, MF_LONG, NULL, "blocks of a level (unet)"),
+    ROW("patch", patch, MF_LONG, NULL, "edge of a patch (vit, convnext, unet) [pixels]"),
+    ROW("blocks", blocks, MF_LONG, NULL, "blocks of a level (unet), of a stage (convnext)"),
+    ROW("deep", deep, MF_LONG, NULL, "convnext: blocks of the last stage but one; left out: as many as in the others"),
     ROW("attention", attention, MF_LONG, NULL, "unet: attention where an image has at most so many pixels at a side"),
     MF_CHOICE(mf_train_cmd, "image", image, "cnn", IMAGES, "vqa: what reads the image, of --width and --depth"),
     ROW("text-width", text_width, MF_LONG, NULL, "columns of a token, a cell of the image, an object (vqa)"),
@@ -67,7 +69,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("epochs", epochs, MF_LONG, "20", "times that every sample of the train split is seen"),
     ROW("max-steps", max_steps, MF_LONG, "0", "end after this many steps; 0: after --epochs"),
     ROW("learning-rate", rate, MF_REAL, NULL,
-        "of the optimiser, at its highest; left out: the network's own (cnn: 0.003, others: 0.001)"),
+        "of the optimiser, at its highest; left out: the network's own (cnn: 0.003, convnext: 0.002, others: 0.001)"),
     MF_CHOICE(mf_train_cmd, "schedule", schedule, "cosine", MF_SCHEDULES,
               "learning rate over the steps; all but one-cycle begin with --warmup"),
     ROW("warmup", warmup, MF_LONG, NULL, "steps in which the learning rate rises; left out: 5 % of all, at most 500"),
@@ -522,6 +524,7 @@ static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
                                  .heads = o->heads,
                                  .patch = o->patch,
                                  .blocks = o->blocks,
+                                 .deep = o->deep,
                                  .attention = o->attention,
                                  .text_width = o->text_width,
                                  .text_depth = o->text_depth,

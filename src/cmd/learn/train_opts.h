@@ -13,7 +13,7 @@ struct mf_train_cmd {
     struct mf_keep keep;
     const char *data, *results_dir, *arch, *model, *freeze, *teacher, *merit;
     struct mf_texts columns, condition, augment;
-    long width, depth, heads, patch, blocks, attention, text_width, text_depth;
+    long width, depth, heads, patch, blocks, deep, attention, text_width, text_depth;
     long experts, top;
     double temperature, noise, capacity, balance;
     const char *features, *strategy, *image;
@@ -37,7 +37,7 @@ struct mf_train_cmd {
 
 #define MF_TRAIN_ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
 
-#define MF_TRAIN_NETWORKS "mlp, cnn, vit or moe, also with its sizes, as cnn:width=64,depth=4"
+#define MF_TRAIN_NETWORKS "mlp, cnn, convnext, vit or moe, also with its sizes, as cnn:width=64,depth=4"
 
 /** Options whose defaults differ from verb to verb. */
 #define MF_TRAIN_OWN_ROWS(folder, network, networks, number, batch)                                                 \
@@ -45,7 +45,7 @@ struct mf_train_cmd {
         MF_TRAIN_ROW("results-dir", results_dir, MF_TEXT, folder,                                                   \
                      "folder of model.safetensors, metrics, plots and checkpoints"),                                \
         MF_TRAIN_ROW("arch", arch, MF_TEXT, network,                                                                \
-                     "network: mlp, cnn, vit or moe, also with its sizes, as cnn:width=64,depth=4 "                 \
+                     "network: mlp, cnn, convnext, vit or moe, also with its sizes, as cnn:width=64,depth=4 "       \
                      "(docs/LEARNING.md); train moe: moe, or vit"),                                                 \
         MF_TRAIN_ROW("experts", experts, MF_LONG, number,                                                           \
                      "experts at the start (moe: 8; vit: 0, each block has one mlp)"),                              \

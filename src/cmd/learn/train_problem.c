@@ -15,7 +15,9 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
     fprintf(to, "dataset: %s\n", set->hash);
     fprintf(to, "--arch: %s\n--width: %ld\n--depth: %ld\n--heads: %ld\n--patch: %ld\n--dropout: %.17g\n", o->arch->name,
             a->width, a->depth, a->heads, a->patch, a->dropout);
-    if (o->arch->standard.blocks) fprintf(to, "--blocks: %ld\n--attention: %ld\n", a->blocks, a->attention);
+    if (a->blocks) fprintf(to, "--blocks: %ld\n", a->blocks);
+    if (a->deep) fprintf(to, "--deep: %ld\n", a->deep);
+    if (a->attention) fprintf(to, "--attention: %ld\n", a->attention);
     if (o->arch->ask)
         fprintf(to, "--image: %s\n--text-width: %ld\n--text-depth: %ld\n", mf_image_names[a->image], a->text_width,
                 a->text_depth);

@@ -44,9 +44,11 @@ static char *network_of(const struct mf_arch *m, const struct mf_arch_args *a)
     FILE *to = MF_MUST(open_memstream(&text, &size), "a text");
 
     fprintf(to, "--arch %s --width %ld --depth %ld", m->name, a->width, a->depth);
-    if (m->standard.heads) fprintf(to, " --heads %ld", a->heads);
-    if (m->standard.patch) fprintf(to, " --patch %ld", a->patch);
-    if (m->standard.blocks) fprintf(to, " --blocks %ld --attention %ld", a->blocks, a->attention);
+    if (a->heads) fprintf(to, " --heads %ld", a->heads);
+    if (a->patch) fprintf(to, " --patch %ld", a->patch);
+    if (a->blocks) fprintf(to, " --blocks %ld", a->blocks);
+    if (a->deep) fprintf(to, " --deep %ld", a->deep);
+    if (a->attention) fprintf(to, " --attention %ld", a->attention);
     if (m->ask)
         fprintf(to, " --image %s --text-width %ld --text-depth %ld", mf_image_names[a->image], a->text_width,
                 a->text_depth);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains small networks in PyTorch, in double precision, and writes what came of it: the fixtures of tests/unit/train_models.c.
 
-make.py [FOLDER]        writes mlp, cnn, vit, moe .safetensors. Needs torch and safetensors.
+make.py [FOLDER]        writes mlp, cnn, vit, moe, convnext .safetensors. Needs torch, safetensors and timm.
 
 A file has x [samples][ny][nx][c], target, and of the first batch logits, loss and gradients (grad.NAME); weights before (NAME) and after STEPS steps
 (end.NAME), and the loss of each step. Row r of step s is sample (s batch + r) mod samples. Rates are those of a cosine with a warm-up of two steps.
@@ -12,6 +12,8 @@ import sys
 
 import torch
 from safetensors.torch import save_file
+from timm.layers import NormMlpClassifierHead
+from timm.models.convnext import ConvNeXt
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools/pytorch"))
 from mesoforge_torch import make
@@ -23,7 +25,24 @@ CASES = {
     "cnn": dict(classes=5, extents=(13, 18), channels=2, outputs=5, width=10, depth=2),
     "vit": dict(classes=5, extents=(8, 12), channels=3, outputs=5, width=16, depth=2, heads=2, patch=4),
     "moe": dict(classes=5, extents=(5, 7), channels=2, outputs=5, width=12, depth=1, experts=3, top_k=2, features="none"),
+    "convnext": dict(classes=5, extents=(24, 27), channels=1, outputs=5, width=6, depths=(1, 2, 1), patch=3),
 }
+
+
+class Timm(ConvNeXt):
+    """Channels come last, and there are fewer stages than four."""
+
+    def __init__(self, channels, outputs, width, depths, patch):
+        last = width << len(depths) - 1
+        super().__init__(channels, depths=(*depths, *[1] * (4 - len(depths))), dims=[width << s for s in range(4)], patch_size=patch)
+        self.stages = self.stages[:len(depths)]
+        self.head = NormMlpClassifierHead(last, outputs, norm_layer="layernorm2d")
+        for p in self.parameters():  # biases of 0 and so small a gamma would hide an error
+            if p.ndim == 1:
+                p.data += 0.3 * torch.randn_like(p)
+
+    def forward(self, x):
+        return super().forward(x.permute(0, 3, 1, 2))
 
 
 def rate_of(step):
@@ -41,7 +60,7 @@ def loss_of(classes, y, target):
 def train(arch, case):
     sizes = dict(case)
     classes, extents, channels, outputs = (sizes.pop(k) for k in ("classes", "extents", "channels", "outputs"))
-    model = make(arch, extents, channels, outputs, **sizes)
+    model = Timm(channels, outputs, **sizes) if arch == "convnext" else make(arch, extents, channels, outputs, **sizes)
     for name, p in model.named_parameters():  # norms that begin with 1 and 0 would hide an error
         if "norm" in name:
             p.data += 0.3 * torch.randn_like(p)

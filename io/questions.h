@@ -75,6 +75,11 @@ struct mf_questions *mf_questions_new(const struct mf_questions_form *form, size
  */
 int mf_dataset_ask(const struct mf_comm *comm, struct mf_dataset *set);
 
+/** Leaves questions of such a set out of its splits, unless their grade is 'A' to @p worst. The hash of the set is
+ * another one then. Before readers are opened. Refuses with MF_INPUT a set without grades, or with no such question in
+ * its train split. Local. */
+int mf_dataset_grades(struct mf_dataset *set, char worst);
+
 /** Questions of a set that is being made. */
 struct mf_questions_wish {
     const struct mf_questions_form *form;

@@ -34,3 +34,28 @@ int mf_dataset_ask(const struct mf_comm *comm, struct mf_dataset *set)
     mf_hash_join(2, each, set->hash);
     return MF_OK;
 }
+
+int mf_dataset_grades(struct mf_dataset *set, char worst)
+{
+    const struct mf_questions *q = set->questions;
+    char grades[MF_HASH_TEXT];
+    const char *each[2] = {set->hash, grades};
+
+    if (!q->form.graded)
+        return mf_fail(MF_INPUT, "'%s': questions have no grades, so none can be chosen by them", set->path);
+    for (int k = 0; k < MF_SPLITS; ++k) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < set->count[k]; ++i) {
+            const uint8_t grade = q->grade[set->id[k][i]];
+
+            if (grade && grade <= worst) set->id[k][n++] = set->id[k][i];
+        }
+        set->count[k] = n;
+    }
+    mf_hash_bytes(&worst, 1, grades);
+    mf_hash_join(2, each, set->hash);
+    if (set->count[MF_TRAIN]) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' has no question of grade A%s%.1s in its train split", set->path,
+                   worst > 'A' ? " to " : "", worst > 'A' ? &worst : "");
+}

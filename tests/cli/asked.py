@@ -261,6 +261,20 @@ def there_and_back():
     check("has questions" in run("data", "split", "look.h5").err, "data split")
 
 
+def phases(one):
+    """A phase of training sees questions of some grades, in every split."""
+    grade, held, split = one["questions/grade"], one["questions/held_out"], one["index/split"][one["questions/sample"]]
+    for phase, worst in ("pretrain", "B"), ("finetune", "A"):
+        done = made("train", "vqa", "--data", "look.h5", "--phase", phase, "--arch", "vqa:width=8,text-width=16,heads=2", "--max-steps", 1, "--results-dir", phase,
+                    "--no-plots", ranks=2 if worst == "A" else 1)
+        count = [((grade > 0) & (grade <= ord(worst)) & (split == k) & ((k == 2) | (held == 0))).sum() for k in range(3)]
+        check(f"{count[0]} samples to learn from, {count[1]} for validation, {count[2]} for the test" in done.err, f"{phase} {count}: {done.err}")
+    said = made("train", "vqa", "--data", "look.h5", "--phase", "finetune", "--print-config").out
+    check("learning-rate: 5e-05  # --phase" in said, f"the rate of a phase: {said}")
+    done = run("train", "vqa", "--data", "made.h5", "--phase", "finetune")
+    check(done.status == 3 and "questions have no grades" in done.err, f"a phase without grades: {done}")
+
+
 def broken_sets():
     """What other programs may write into a set."""
     for name, at, value, says in (("questions/grade", 5, 7, "question 5 has grade 7, not A to Z"), ("questions/label", (4, slice(None)), 40, "question 4, of type "),
@@ -282,6 +296,7 @@ def broken_sets():
 one = as_written()
 scenes(one, in_order(one))
 there_and_back()
+phases(one)
 broken_sets()
 wrong_rows()
 wrong_json()

@@ -1,4 +1,5 @@
 /* train vqa: to answer questions about images. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,34 @@ static int find_flips(const struct mf_train_cmd *o, const struct mf_dataset *set
     return rc;
 }
 
+/* The source of these: half of the rate, and twice the warm-up, for the questions that are surely right. */
+static const struct mf_train_phase phases[] = {{"pretrain", "1e-4", 20, 'B'}, {"finetune", "5e-5", 10, 'A'}};
+
+const struct mf_train_phase *mf_train_phase_of(const struct mf_train_cmd *o)
+{
+    for (size_t k = 0; o->phase && k < sizeof phases / sizeof *phases; ++k)
+        if (strcmp(o->phase, phases[k].word) == 0) return &phases[k];
+    return NULL;
+}
+
+static int adopt(struct mf_options *options, const void *into)
+{
+    const struct mf_train_phase *phase = mf_train_phase_of(into);
+    char place[40];
+
+    MF_TRY(mf_train_adopt(options, into));
+    if (!phase || mf_options_given(options, "learning-rate")) return MF_OK;
+    snprintf(place, sizeof place, "--phase %s: ", phase->word);
+    return mf_options_adopt(options, "learning-rate", place, "--phase", phase->rate);
+}
+
+static int choose(const struct mf_train_cmd *o, struct mf_dataset *set)
+{
+    const struct mf_train_phase *phase = mf_train_phase_of(o);
+
+    return phase ? mf_dataset_grades(set, phase->worst) : MF_OK;
+}
+
 static int open(const struct mf_train_cmd *o, const struct mf_dataset *set, struct mf_task *task)
 {
     struct mf_vqa_wish wish = {.tokens = (size_t)o->max_tokens, .findings = o->findings_weight, .merit = o->merit};
@@ -32,7 +61,7 @@ static int open(const struct mf_train_cmd *o, const struct mf_dataset *set, stru
     return mf_task_asked(set, &wish, task);
 }
 
-const struct mf_train_kind mf_train_vqa = {.learn = &mf_learn_vqa, .arch = "vqa", .open = open};
+const struct mf_train_kind mf_train_vqa = {.learn = &mf_learn_vqa, .arch = "vqa", .choose = choose, .open = open};
 
 /* -- the verb -- */
 
@@ -53,6 +82,9 @@ const struct mf_opt mf_vqa_rows[] = {
     ROW("merit", merit, MF_TEXT, NULL,
         "what epochs are compared by: a type of questions, a head, or findings; left out: the mean accuracy of all "
         "types"),
+    MF_CHOICE(mf_train_cmd, "phase", phase, "all", "all|pretrain|finetune",
+              "questions of which grades: pretrain A and B, finetune A. Without --learning-rate and --warmup they have "
+              "1e-4 and 5 % of the steps, or 5e-5 and 10 %"),
     MF_OPT_END};
 
 static const struct mf_opt rows[] = {
@@ -76,7 +108,7 @@ const struct mf_cmd mf_cmd_train_vqa = {
             "  mesoforge eval run/model.safetensors --data asked.h5\n",
     .tables = tables,
     .size = sizeof(struct mf_train_cmd),
-    .adopt = mf_train_adopt,
+    .adopt = adopt,
     .check = mf_train_checked,
     .check_plan = train_ahead,
     .run = train_run,

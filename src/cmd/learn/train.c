@@ -283,7 +283,7 @@ int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, const
     struct job job = {.session = session, .o = o, .more = more};
     int rc = mf_train_check_memories(o, session->backend->name, mf_apart(session->queue));
 
-    if (rc == MF_OK) rc = mf_learn_open(kind->learn, session->comm, o->data, &job.set);
+    if (rc == MF_OK) rc = mf_train_set(session, o, kind, &job.set);
     if (rc == MF_OK)
         rc = mf_agree(session->comm,
                       mf_train_opts_of(session, o, kind, job.set, (size_t)session->comm->size, &job.task, &job.opts));

@@ -506,7 +506,8 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
 {
     const size_t epoch = mf_window_steps(samples, opts->effective), all = epoch * (size_t)o->epochs;
     const size_t steps = o->max_steps && (size_t)o->max_steps < all ? (size_t)o->max_steps : all;
-    const size_t usual = steps / 20 < 500 ? steps / 20 : 500;
+    const struct mf_train_phase *phase = mf_train_phase_of(o);
+    const size_t usual = phase ? steps / phase->warmup : steps / 20 < 500 ? steps / 20 : 500;
 
     opts->schedule = (struct mf_schedule){(enum mf_schedule_kind)mf_options_choice(MF_SCHEDULES, o->schedule),
                                           o->rate > 0 ? o->rate : opts->arch->rate,

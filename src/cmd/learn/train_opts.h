@@ -11,7 +11,7 @@
 struct mf_train_cmd {
     struct mf_common common;
     struct mf_keep keep;
-    const char *data, *results_dir, *arch, *model, *freeze, *teacher, *merit;
+    const char *data, *results_dir, *arch, *model, *freeze, *teacher, *merit, *phase;
     struct mf_texts columns, condition, augment;
     long width, depth, heads, patch, blocks, deep, attention, text_width, text_depth;
     long experts, top;
@@ -61,6 +61,8 @@ struct mf_train_kind {
     double average;   /* where --average is left out */
     /** Do options of train moe mean it? NULL: they do where they mean no other. */
     int (*meant)(const struct mf_train_cmd *o);
+    /** Leaves out items of @p set that the options do not want: MF_INPUT. NULL: all are wanted. */
+    int (*choose)(const struct mf_train_cmd *o, struct mf_dataset *set);
     /** Makes the task that the options mean on @p set: MF_USAGE, MF_INPUT. mf_task_close() frees in every case. */
     int (*open)(const struct mf_train_cmd *o, const struct mf_dataset *set, struct mf_task *task);
     /** The training that takes turns with the one of this task. NULL: there is none. */
@@ -72,6 +74,15 @@ struct mf_train_kind {
 /** The kind that options of train moe mean; that of this name, NULL: there is none (train_kinds.c). */
 const struct mf_train_kind *mf_train_kind_meant(const struct mf_train_cmd *o);
 const struct mf_train_kind *mf_train_kind_find(const char *name);
+
+/** A phase of training on questions, as --phase names it. */
+struct mf_train_phase {
+    const char *word;
+    const char *rate; /* --learning-rate, unless that is given */
+    size_t warmup;    /* one of so many steps is before the highest rate */
+    char worst;       /* grade of a question */
+};
+const struct mf_train_phase *mf_train_phase_of(const struct mf_train_cmd *o); /* NULL: all questions */
 
 /** Is this the network of --arch? */
 int mf_train_is(const struct mf_train_cmd *o, const char *arch);

@@ -6,6 +6,7 @@
 #include "src/base/log.h"
 #include "src/base/words.h"
 #include "src/cmd/learn/train_opts.h"
+#include "src/cmd/learn/train_start.h"
 #include "src/cmd/plan.h"
 #include "src/train/table.h"
 
@@ -175,7 +176,7 @@ static int plan_data(struct mf_session *s, struct plan_cmd *o)
     int rc;
 
     if (o->moe.train.data && *o->moe.train.data) {
-        rc = mf_learn_open(o->kind->learn, s->comm, o->moe.train.data, &set);
+        rc = mf_train_set(s, &o->moe.train, o->kind, &set);
         if (rc == MF_OK) rc = plan_set(s, o, set);
         mf_dataset_close(set);
         return rc;

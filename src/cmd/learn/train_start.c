@@ -96,6 +96,13 @@ static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, const
     return mf_agree(t->comm, mf_weights_load(&t->weights, s->file, is_new ? head : NULL));
 }
 
+int mf_train_set(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
+                 struct mf_dataset **set)
+{
+    MF_TRY(mf_learn_open(kind->learn, s->comm, o->data, set));
+    return mf_agree(s->comm, kind->choose ? kind->choose(o, *set) : MF_OK);
+}
+
 int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *t)
 {
     struct mf_safetensors *file = NULL;

@@ -1,8 +1,12 @@
-/* Where the weights of a training begin. */
+/* Where a training begins: its set, and its weights. */
 #ifndef MF_CMD_LEARN_TRAIN_START_H
 #define MF_CMD_LEARN_TRAIN_START_H
 
 #include "src/cmd/learn/train_opts.h"
+
+/** Opens the set of --data with the items that the options want. Collective. Refuses as mf_learn_open(). */
+int mf_train_set(const struct mf_session *session, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
+                 struct mf_dataset **set);
 
 /**
  * Gives the trainer the weights of --model; without it does nothing. The last layer keeps its fresh weights where that

@@ -310,6 +310,16 @@ void mf_desk_end(struct mf_ticket *t, int broken)
     if (is_last) free_ticket(t);
 }
 
+static void refuse_deaf(struct mf_ticket *t)
+{
+    struct mf_bytes words = {0};
+
+    t->route->error(499, "the client has closed its side of the connection", 0, &words);
+    mf_desk_say(t, 499, words.at, words.count);
+    mf_bytes_free(&words);
+    mf_desk_end(t, 0);
+}
+
 void mf_desk_sweep(struct mf_desk *d)
 {
     struct mf_ticket *gone = NULL;
@@ -334,7 +344,7 @@ void mf_desk_sweep(struct mf_desk *d)
         struct mf_ticket *t = gone;
 
         gone = t->next;
-        mf_desk_end(t, 499);
+        refuse_deaf(t);
     }
 }
 

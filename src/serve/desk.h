@@ -94,8 +94,8 @@ struct mf_ticket *mf_desk_take(struct mf_desk *desk, double seconds, double befo
 void mf_desk_room(struct mf_desk *desk, size_t tickets);
 /** Tickets that wait. */
 size_t mf_desk_queue(struct mf_desk *desk);
-/** Drops tickets of the queue whose clients have gone. Tells of an open ticket: 0: its client has gone, or does not
- * fetch what is said. Called at every step. */
+/** Drops tickets of the queue whose clients have gone, and says so to those that closed their half alone. Tells of an
+ * open ticket: 0: its client has gone, or does not fetch what is said. Called at every step. */
 void mf_desk_sweep(struct mf_desk *desk);
 int mf_desk_listens(struct mf_ticket *ticket);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,16 @@ struct mf_http {
     unsigned port;
     MHD_socket listens;  /* once nobody is accepted; else -1 */
     atomic_size_t calls; /* that have not ended */
+
+    pthread_mutex_t lock; /* of the next */
+    struct guest *first;  /* all connections */
+};
+
+/* A connection. */
+struct guest {
+    struct guest *before, *after;
+    int socket;
+    double since; /* [s] it has been open, or its last answer has ended; 0: the headers of a request have come */
 };
 
 typedef void write_error(int status, const char *sentence, int streams, struct mf_bytes *to);
@@ -290,6 +301,69 @@ static struct call *new_call(struct mf_http *h, struct MHD_Connection *connectio
     return c;
 }
 
+/* -- connections that do not get on with a request --
+ *
+ * libmicrohttpd has a limit for silence alone. So a client could send a byte now and then, and keep a connection. */
+
+static void lock(struct mf_http *h) { (void)pthread_mutex_lock(&h->lock); }
+static void unlock(struct mf_http *h) { (void)pthread_mutex_unlock(&h->lock); }
+
+static void arrive(struct mf_http *h, struct MHD_Connection *connection, void **context)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct guest *g = MF_MUST(calloc(1, sizeof *g), "a connection");
+
+    *g = (struct guest){.socket = info ? info->connect_fd : -1, .since = mf_now()};
+    lock(h);
+    g->after = h->first;
+    if (h->first) h->first->before = g;
+    h->first = g;
+    unlock(h);
+    *context = g;
+}
+
+static void depart(struct mf_http *h, struct guest *g)
+{
+    lock(h);
+    *(g->before ? &g->before->after : &h->first) = g->after;
+    if (g->after) g->after->before = g->before;
+    unlock(h);
+    free(g);
+}
+
+static void visit(void *http, struct MHD_Connection *connection, void **context,
+                  enum MHD_ConnectionNotificationCode what)
+{
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        arrive(http, connection, context);
+    else if (*context)
+        depart(http, *context);
+}
+
+static void set_since(struct mf_http *h, struct MHD_Connection *connection, double since)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct guest *g = info ? info->socket_context : NULL;
+
+    if (!g) return;
+    lock(h);
+    g->since = since;
+    unlock(h);
+}
+
+void mf_http_tend(struct mf_http *h)
+{
+    const double now = mf_now();
+
+    lock(h);
+    for (struct guest *g = h->first; g; g = g->after) {
+        if (g->since <= 0 || now - g->since <= h->wish.seconds || g->socket < 0) continue;
+        (void)shutdown(g->socket, SHUT_RDWR); /* the other thread then finds its end */
+        g->since = 0;
+    }
+    unlock(h);
+}
+
 /* It is called for the headers, for each piece of the body, and at its end. A suspended connection calls it when it
  * goes on. */
 static enum MHD_Result handle(void *http, struct MHD_Connection *connection, const char *path, const char *method,
@@ -301,6 +375,7 @@ static enum MHD_Result handle(void *http, struct MHD_Connection *connection, con
     (void)version;
     if (!c) {
         *call = c = new_call(h, connection);
+        set_since(h, connection, 0);
         begin(c, method, path);
         return is_too_long(c) ? answer_refusal(c) : MHD_YES;
     }
@@ -319,7 +394,7 @@ static void ended(void *http, struct MHD_Connection *connection, void **call, en
     struct call *c = *call;
     int is_whole = how == MHD_REQUEST_TERMINATED_COMPLETED_OK, broken, status;
 
-    (void)connection;
+    set_since(h, connection, mf_now());
     if (!c) return;
     broken = c->ticket ? mf_desk_leave(c->ticket) : 0;
     status = is_whole ? c->status : broken ? broken : 499;
@@ -386,7 +461,8 @@ static int start(struct mf_http *h, const struct addrinfo *at)
         (uint16_t)h->wish.port, NULL, NULL, handle, h, MHD_OPTION_EXTERNAL_LOGGER, note, h, MHD_OPTION_SOCK_ADDR,
         at->ai_addr, MHD_OPTION_CONNECTION_LIMIT, h->wish.connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, h->wish.seconds, MHD_OPTION_NOTIFY_COMPLETED, ended, h,
-        MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)BACKLOG, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, visit, h, MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)BACKLOG,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (!h->daemon) return refuse_address(h, at);
     find_url(h, is_six);
     return MF_OK;
@@ -401,6 +477,7 @@ int mf_http_open(const struct mf_http_wish *wish, struct mf_desk *desk, struct m
     h->wish = *wish;
     h->desk = desk;
     h->listens = -1;
+    (void)pthread_mutex_init(&h->lock, NULL);
     rc = find_address(wish, &address);
     if (rc == MF_OK) rc = start(h, address);
     if (address) freeaddrinfo(address);
@@ -434,6 +511,7 @@ void mf_http_close(struct mf_http *h, double seconds)
     while (h->calls > 0 && mf_now() < until) (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     if (h->daemon) MHD_stop_daemon(h->daemon);
     if (h->listens >= 0) (void)close(h->listens);
+    (void)pthread_mutex_destroy(&h->lock);
     free(h->url);
     free(h);
 }

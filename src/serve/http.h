@@ -37,6 +37,9 @@ void mf_http_serve(struct mf_http *http, const struct mf_served *served, struct 
 unsigned mf_http_port(const struct mf_http *http);
 const char *mf_http_url(const struct mf_http *http);
 
+/** Cuts connections whose next request has not brought its headers in time. Called now and then, by any thread. */
+void mf_http_tend(struct mf_http *http);
+
 /** No new connection is accepted. */
 void mf_http_quiet(struct mf_http *http);
 

@@ -9,7 +9,7 @@ struct mf_jobs_wish {
     struct mf_job_wish job;
     struct mf_desk *desk;
     double grace; /* [s] that requests at work have when the server leaves */
-    /** Shall it leave? Asked between steps. */
+    /** Shall it leave? Asked between steps, and while nothing is to be done twice a second. */
     int (*leaves)(void *context);
     /** It leaves: no more requests are accepted. */
     void (*closes)(void *context);

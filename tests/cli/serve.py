@@ -140,6 +140,20 @@ def crowd(port):
             check(idle.getresponse().read() == b"", "a crowd")
 
 
+def trickle(port):
+    """A client that sends its headers byte by byte does not keep its connection."""
+    until = time.monotonic() + 20
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        s.settimeout(0.2)
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() < until:
+                s.sendall(b"G")
+                with contextlib.suppress(TimeoutError):
+                    if not s.recv(1):
+                        break
+    check(time.monotonic() < until, "a client that sends its headers byte by byte")
+
+
 def turns(port):
     """A request of many prompts has one place a turn, so a later one is answered before it."""
     before = number(port, "ended")
@@ -147,6 +161,9 @@ def turns(port):
         check(wait_for(lambda: number(port, "requests_active") == 1), "many prompts run")
         generate(port, "the", max_new_tokens=1)
         check(number(port, "ended") == before + 1, "one of many prompts is before it")
+        with slow_request(port) as half:
+            half.shutdown(socket.SHUT_WR)
+            check(b" 499 " in half.recv(100), "a client that waits, and has closed its half")
 
 
 def floats(values):
@@ -219,7 +236,8 @@ with tempfile.TemporaryDirectory() as MODEL:
             s.close()
         check(wait_for(lambda: nothing_left(port, 0)), "nothing is left of them")
         turns(port)
-    with server("--grace", "0") as (port, process):
+    with server("--grace", "0", "--request-seconds", "1") as (port, process):
+        trickle(port)
         s = slow_request(port, "/generate_stream")
         check(s.recv(4) == b"HTTP", "a stream begins")
         process.send_signal(signal.SIGTERM)

@@ -132,6 +132,31 @@ static void check_deaf(int closes)
     close(pair[1]);
 }
 
+/* A client of the queue that closes its half gets words, and its ticket leaves the queue. */
+static void check_queued(void)
+{
+    struct mf_desk *desk = open_desk(2);
+    int status, pair[2], other[2];
+    struct mf_ticket *gone, *stays;
+    struct mf_bytes all;
+
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, other) == 0);
+    gone = put(desk, 0, 0, pair[0], &status);
+    stays = put(desk, 0, 0, other[0], &status);
+    CHECK(shutdown(pair[1], SHUT_WR) == 0 && !mf_desk_ready(gone, desk, &status));
+    wakes = 0;
+    mf_desk_sweep(desk);
+    CHECK(wakes == 1 && mf_desk_queue(desk) == 1 && mf_desk_ready(gone, desk, &status) && status == 499);
+    all = mf_desk_fetch_all(gone);
+    CHECK(all.count > 0 && memmem(all.at, all.count, "closed its side", 15));
+    mf_bytes_free(&all);
+    CHECK(mf_desk_leave(gone) == 0 && mf_desk_take(desk, 0, INFINITY) == stays);
+    mf_desk_end(stays, 0);
+    mf_desk_leave(stays);
+    mf_desk_close(desk);
+    for (int k = 0; k < 2; ++k) CHECK(close(pair[k]) == 0 && close(other[k]) == 0);
+}
+
 int main(void)
 {
     check_queue();
@@ -140,5 +165,6 @@ int main(void)
     check_failure(1, 1);
     check_deaf(0);
     check_deaf(1);
+    check_queued();
     return failures != 0;
 }

@@ -154,10 +154,12 @@ static int announce(const struct mf_serve *job)
 
 /* -- the verb -- */
 
+/* It is asked often, so it also looks after connections. */
 static int leaves(void *context)
 {
     const struct mf_serve *job = context;
 
+    mf_http_tend(job->http);
     return job->announced != MF_OK || mf_stop_signal() != 0;
 }
 

@@ -19,6 +19,7 @@ struct mf_desk {
     struct mf_ticket *first, **last;
     struct mf_ticket *open; /* all that are not freed */
     size_t queue, room;     /* tickets that wait; that the engine could take now */
+    size_t unread;          /* bytes of all tickets */
     unsigned long long number;
     enum mf_desk_state state;
     struct mf_meter *meter;
@@ -86,6 +87,7 @@ static void strike_off(struct mf_desk *d, struct mf_ticket *t)
 {
     *(t->before ? &t->before->after : &d->open) = t->after;
     if (t->after) t->after->before = t->before;
+    d->unread -= t->out.count;
 }
 
 static void free_ticket(struct mf_ticket *t)
@@ -163,6 +165,7 @@ enum mf_fetched mf_desk_fetch(struct mf_ticket *t, void *sleeper, char *to, size
     if (*bytes > 0) {
         memcpy(to, t->out.at, *bytes);
         memmove(t->out.at, t->out.at + *bytes, t->out.count -= *bytes);
+        t->desk->unread -= *bytes;
     } else if (t->ended) {
         fetched = t->broken ? MF_FETCHED_BROKEN : MF_FETCHED_END;
     } else {
@@ -181,8 +184,19 @@ struct mf_bytes mf_desk_fetch_all(struct mf_ticket *t)
     MF_ASSERT(t->ended);
     all = t->out;
     t->out = (struct mf_bytes){0};
+    t->desk->unread -= all.count;
     unlock(t->desk);
     return all;
+}
+
+size_t mf_desk_unread(const struct mf_desk *d)
+{
+    size_t unread;
+
+    lock(d);
+    unread = d->unread;
+    unlock(d);
+    return unread;
 }
 
 int mf_desk_leave(struct mf_ticket *t)
@@ -290,7 +304,10 @@ void mf_desk_say(struct mf_ticket *t, int status, const void *bytes, size_t n)
 {
     lock(t->desk);
     if (!t->status) t->status = status;
-    if (t->socket >= 0) mf_bytes_put(&t->out, bytes, n);
+    if (t->socket >= 0) {
+        mf_bytes_put(&t->out, bytes, n);
+        t->desk->unread += n;
+    }
     wake(t);
     unlock(t->desk);
 }
@@ -354,8 +371,10 @@ static void lose(struct mf_ticket *t, const char *sentence)
     const int streams = t->ask.streams && t->status == 200;
 
     if (t->ended || t->socket < 0) return;
+    t->desk->unread -= t->out.count;
     if (!streams) t->out.count = 0;
     t->route->error(503, sentence, streams, &t->out);
+    t->desk->unread += t->out.count;
     if (!t->status) t->status = 503;
     t->ended = 1;
     t->broken = streams ? 503 : 0;

@@ -79,6 +79,9 @@ enum mf_fetched { MF_FETCHED_LATER, MF_FETCHED_BYTES, MF_FETCHED_END, MF_FETCHED
  * is not all. */
 enum mf_fetched mf_desk_fetch(struct mf_ticket *ticket, void *sleeper, char *to, size_t room, size_t *bytes);
 
+/** Bytes of all tickets that were said and not fetched. */
+size_t mf_desk_unread(const struct mf_desk *desk);
+
 /** All that was said, once it is ready and no stream. The caller frees. */
 struct mf_bytes mf_desk_fetch_all(struct mf_ticket *ticket);
 

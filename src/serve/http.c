@@ -36,6 +36,7 @@ struct mf_http {
     unsigned port;
     MHD_socket listens;  /* once nobody is accepted; else -1 */
     atomic_size_t calls; /* that have not ended */
+    size_t bytes;        /* that they hold */
 
     pthread_mutex_t lock; /* of the next */
     struct guest *first;  /* all connections */
@@ -60,9 +61,17 @@ struct call {
     int status; /* of a refusal, or of the answer; 0: not known */
     char *why;  /* of a refusal */
     struct mf_bytes body;
+    size_t bytes; /* of the body, which the ticket has later, and of a whole answer */
     double began;
     struct mf_ticket *ticket;
 };
+
+/* Until the call ends. */
+static void hold(struct call *c, size_t bytes)
+{
+    c->bytes += bytes;
+    c->http->bytes += bytes;
+}
 
 /* -- answers -- */
 
@@ -155,10 +164,14 @@ static enum MHD_Result answer_stream(struct call *c)
 /* Begins the answer, if the engine has said anything. */
 static enum MHD_Result answer_ticket(struct call *c)
 {
+    struct mf_bytes all;
+
     if (!mf_desk_ready(c->ticket, c, &c->status)) return MHD_YES;
     if (c->status == 0) return MHD_NO;
     if (c->ticket->ask.streams && c->status == 200) return answer_stream(c);
-    return answer(c, mf_desk_fetch_all(c->ticket), "application/json");
+    all = mf_desk_fetch_all(c->ticket);
+    hold(c, all.count);
+    return answer(c, all, "application/json");
 }
 
 /* -- requests -- */
@@ -201,6 +214,16 @@ static void refuse_length(struct call *c)
     refuse(c, 413, why);
 }
 
+/* Would @p more bytes be too many beside those of others? Then the request is refused. */
+static int is_too_much(struct call *c, unsigned long long more)
+{
+    const struct mf_http *h = c->http;
+
+    if (h->bytes + mf_desk_unread(h->desk) + more <= h->wish.pending) return 0;
+    refuse(c, 429, "the server has too many bytes of requests and answers; try again later");
+    return 1;
+}
+
 /* 1: the body is too long, and is not waited for. A client that has begun to send would find its connection cut, and
  * miss the answer. So the body is read over, unless it is very long or its client asks first. */
 static int is_too_long(struct call *c)
@@ -208,8 +231,11 @@ static int is_too_long(struct call *c)
     const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
     const unsigned long long bytes = length ? strtoull(length, NULL, 10) : 0;
 
-    if (bytes <= c->http->wish.body || c->status) return 0;
-    refuse_length(c);
+    if (c->status) return 0;
+    if (bytes > c->http->wish.body)
+        refuse_length(c);
+    else if (bytes == 0 || !is_too_much(c, bytes))
+        return 0;
     return bytes > READ_OVER || header(c, MHD_HTTP_HEADER_EXPECT);
 }
 
@@ -235,11 +261,13 @@ static void begin(struct call *c, const char *method, const char *path)
 static void receive(struct call *c, const char *from, size_t n)
 {
     if (c->status) return; /* the rest of what is refused */
-    if (c->body.count + n <= c->http->wish.body) {
-        mf_bytes_put(&c->body, from, n);
+    if (c->body.count + n > c->http->wish.body) {
+        refuse_length(c);
         return;
     }
-    refuse_length(c);
+    if (is_too_much(c, n)) return;
+    mf_bytes_put(&c->body, from, n);
+    hold(c, n);
 }
 
 /* Reads JSON and cuts it to tokens. 0, or the status of a refusal, whose sentence is recorded. */
@@ -402,6 +430,7 @@ static void ended(void *http, struct MHD_Connection *connection, void **call, en
     if (h->wish.logs)
         mf_info("%s: status %d, %.3f s%s", c->route ? c->route->path : "no path", status, mf_now() - c->began,
                 is_whole ? "" : ", cut short");
+    h->bytes -= c->bytes;
     free(c->why);
     mf_bytes_free(&c->body);
     free(c);

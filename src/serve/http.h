@@ -15,6 +15,7 @@ struct mf_http_wish {
     unsigned dialects;
     const char *key;      /* requests have "Authorization: Bearer KEY"; NULL: all are served */
     size_t body;          /* bytes of a request, at most */
+    size_t pending;       /* bytes of all requests, and of answers that nobody has fetched, at most */
     unsigned seconds;     /* that a client may be silent, or that a request may take to arrive */
     unsigned connections; /* at a time */
     int logs;             /* a line for each request */

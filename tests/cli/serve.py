@@ -154,6 +154,22 @@ def trickle(port):
     check(time.monotonic() < until, "a client that sends its headers byte by byte")
 
 
+def crowded(port, **headers):
+    """Requests that have come in part fill the memory for all; when they have gone, others are served."""
+    def status():
+        return ask(port, "/generate", raw=b" " * 150000, **headers)[0]
+
+    with contextlib.ExitStack() as stack:
+        check(status() == 400, "a request before the others")
+        for _ in range(2):
+            s = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            lines = "".join(f"{k}: {v}\r\n" for k, v in headers.items())
+            s.sendall(f"POST /generate HTTP/1.1\r\nHost: x\r\n{lines}Content-Length: 150000\r\n\r\n".encode() + b" " * 149000)
+        check(wait_for(lambda: status() == 429), "too many bytes")
+        check(ask(port, "/health")[0] == 200, "health needs no bytes")
+    check(wait_for(lambda: status() == 400), "bytes are given back")
+
+
 def turns(port):
     """A request of many prompts has one place a turn, so a later one is answered before it."""
     before = number(port, "ended")
@@ -248,7 +264,8 @@ with tempfile.TemporaryDirectory() as MODEL:
     key = os.path.join(MODEL, "key")
     with open(key, "w", encoding="utf-8") as file:
         file.write("secret\n")
-    with server("--api-key-file", key) as (port, process):
+    with server("--api-key-file", key, "--max-body", "200000", "--max-pending-bytes", "300000") as (port, process):
+        crowded(port, Authorization="Bearer secret")
         check(ask(port, "/generate", {"inputs": "x"})[0] == 401 and ask(port, "/health")[0] == 200, "no key")
         check(ask(port, "/generate", {"inputs": "x"}, Authorization="Bearer secreT")[0] == 401, "another key")
         check(ask(port, "/generate", {"inputs": "x"}, Authorization="bearer secret")[0] == 200, "the word before the key in small letters")

@@ -31,6 +31,8 @@ static const struct mf_opt rows[] = {
     ROW("max-total-tokens", total, MF_LONG, NULL,
         "tokens of a prompt and its answer together, at most; left out: the longest context that fits the memory"),
     ROW("max-body", body, MF_LONG, NULL, "bytes of a request, at most; left out: 2097152, with images 16777216"),
+    ROW("max-pending-bytes", pending, MF_LONG, "268435456",
+        "bytes of all requests, and of answers that nobody has read, at most; another request gets the status 429"),
     ROW("max-voxels", voxels, MF_LONG, "16777216", "values of an image, at most"),
     ROW("threshold", threshold, MF_TEXT, NULL, "binarise grey images: otsu, or phase 1 above this value"),
     ROW("labels", labels, MF_LONGS, NULL, "labels in images that are phases 0, 1, ..., as 0,128,255"),
@@ -117,7 +119,8 @@ static int open_http(struct mf_serve *job)
                                       .port = (unsigned)o->port,
                                       .dialects = dialects(o),
                                       .key = job->key,
-                                      .body = o->body ? (size_t)o->body : job->kind->body,
+                                      .body = mf_min(o->body ? (size_t)o->body : job->kind->body, (size_t)o->pending),
+                                      .pending = (size_t)o->pending,
                                       .seconds = (unsigned)o->seconds,
                                       .connections = connections(o),
                                       .logs = o->logs};
@@ -283,6 +286,9 @@ static int check(const struct mf_session *s, void *options)
     MF_TRY(between("max-concurrent-requests", o->requests, 1, MF_GEN_REQUESTS));
     MF_TRY(between("max-queue", o->queue, 0, 100000));
     if (mf_options_given(s->options, "max-body")) MF_TRY(between("max-body", o->body, 1024, 1L << 30));
+    MF_TRY(between("max-pending-bytes", o->pending, 1024, 1L << 40));
+    if (o->body > o->pending)
+        return mf_fail(MF_USAGE, "--max-body %ld is more than --max-pending-bytes %ld", o->body, o->pending);
     MF_TRY(between("max-voxels", o->voxels, 1, 1L << 30));
     MF_TRY(between("request-seconds", o->seconds, 1, 86400));
     MF_TRY(between("grace", o->grace, 0, 86400));

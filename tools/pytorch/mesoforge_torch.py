@@ -19,7 +19,7 @@ GAMMA = 1e-6  # at the start, the factor of what a block of convnext adds
 def load(path):
     """The model of a file that mesoforge has trained, ready to predict."""
     card, weights = read(path)
-    model = Model(card)
+    model = Asker(card) if "questions" in card else Model(card)
     model.net.load_state_dict(weights)
     return model.eval()
 
@@ -44,6 +44,26 @@ def read(path):
             raise ValueError(f"{path}: '{name}' holds NaN or an infinity, so the model predicts nothing")
         weights[name] = values.reshape(entry["shape"])
     return json.loads(metadata["mesoforge"]), weights
+
+
+class Asker(nn.Module):
+    """A network that answers questions about images. heads: its heads, and the answers that each has; findings: their names."""
+
+    def __init__(self, card):
+        super().__init__()
+        self.card, asked = card, card["questions"]
+        _, *extents, channels = card["input"]["extents"]
+        arch, sizes = network(card)
+        self.heads = {head["name"]: head["answers"] for head in asked["heads"]}
+        self.findings = asked["findings"]
+        self.words = asked["vocabulary"].removesuffix("\n").split("\n")
+        outputs = [len(answers) for answers in self.heads.values()] + [len(self.findings)]
+        self.net = make(arch, extents, channels, outputs, words=len(self.words), **sizes)
+
+    def forward(self, x, tokens, seen, word_share, object, object_share, region):
+        """Probabilities of the answers of each head, and of findings. docs/PYTORCH.md has the inputs."""
+        *heads, findings = self.net(x, tokens, seen, word_share, object, object_share, region)
+        return {**{name: y.softmax(-1) for name, y in zip(self.heads, heads)}, "findings": findings.sigmoid()}
 
 
 class Model(nn.Module):

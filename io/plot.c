@@ -255,6 +255,23 @@ static void draw_title(cairo_t *page, struct mf_box cell, struct mf_box box, dou
     mf_plot_text(page, middle, box.y - legend - 9, title, (struct mf_text){size, 0.5, 1, 1, 0});
 }
 
+/* A bare picture may have a caption and a rim. */
+static void draw_around(cairo_t *page, struct mf_box cell, struct mf_box box, const struct mf_panel *p)
+{
+    if (p->caption) {
+        const double wide = mf_plot_text_width(page, p->caption, label_size), room = cell.width - 12;
+
+        mf_plot_text(page, box.x + box.width / 2, box.y + box.height + 8, p->caption,
+                     (struct mf_text){label_size * fmin(1, room / wide), 0.5, 0, 0, 0});
+    }
+    if (p->rim) {
+        mf_plot_ink(page, p->rim);
+        cairo_set_line_width(page, 4);
+        cairo_rectangle(page, box.x - 2, box.y - 2, box.width + 4, box.height + 4);
+        cairo_stroke(page);
+    }
+}
+
 static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel *p, double beside)
 {
     const double right = is_picture(p) ? beside : right_margin, names = p->written ? MF_TABLE_NAMES : 0;
@@ -275,7 +292,10 @@ static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel 
         box = draw_image(page, room, p, out);
     mf_plot_ink(page, INK);
     if (p->title) draw_title(page, cell, box, legend, p->title);
-    if (p->bare && is_picture(p)) return;
+    if (p->bare && is_picture(p)) {
+        draw_around(page, cell, box, p);
+        return;
+    }
     if (p->xlabel)
         mf_plot_text(page, box.x + box.width / 2, box.y + box.height + out[1] + 6, p->xlabel,
                      (struct mf_text){label_size, 0.5, 0, 0, 0});

@@ -63,9 +63,11 @@ struct mf_panel {
     const char *const *phase_names; /* [phase_count] for the legend, or NULL: none is drawn */
     const char
         *colours; /* cividis, viridis, magma, gray or blue; NULL: cividis, and for phases one distinct colour each */
-    double extent[4]; /* image axes: left, right, top, bottom; all 0: pixel numbers */
-    double share[2];  /* width and height of the picture that sets the scale, in units of extent; 0: its own scale */
-    int bare;         /* no ticks, labels, colour bar */
+    double extent[4];    /* image axes: left, right, top, bottom; all 0: pixel numbers */
+    double share[2];     /* width and height of the picture that sets the scale, in units of extent; 0: its own scale */
+    int bare;            /* no ticks, labels, colour bar */
+    const char *caption; /* below a bare picture */
+    uint32_t rim;        /* 0xRRGGBB: the colour of a line around it; 0: none */
     const double *written;    /* MF_PANEL_IMAGE as a table: whole numbers in its cells, NAN: a dash; colours begin at 0;
                                  no bar */
     const char *const *names; /* of a table's rows, and of its columns. An image: of its rows; it fills its box, and

@@ -85,6 +85,9 @@ struct mf_scores {
 
 struct mf_learn_show;
 
+/** A network may not see everything: the image is grey, or the question is that of another item. */
+enum mf_hidden { MF_HIDES_NOTHING, MF_HIDES_IMAGE, MF_HIDES_QUESTION, MF_HIDDEN };
+
 /** A kind of task. Functions may be NULL where it says so. */
 struct mf_learn {
     const char *name;                 /* of its verbs */
@@ -111,6 +114,8 @@ struct mf_learn {
 
     /** Writes the first of->batch->n rows of input number @p input. */
     void (*fill)(const struct mf_task *task, const struct mf_fill *of, size_t input, void *to);
+    /** Hides something from all scores that follow. NULL: nothing can be hidden. */
+    void (*hide)(struct mf_task *task, enum mf_hidden what);
     /** Rows of a sample that count in a head; from facts in memory, the same on all ranks. */
     size_t (*rows)(const struct mf_task *task, const struct mf_dataset *set, size_t head, size_t sample);
 

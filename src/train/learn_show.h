@@ -12,6 +12,7 @@ struct mf_scored {
     size_t n;
     const uint32_t *id; /* [n] */
     const struct mf_scores *scores;
+    const struct mf_scores *hidden; /* [MF_HIDDEN] where something is hidden; NULL: they were not made */
 };
 
 struct mf_learn_show {

@@ -16,7 +16,7 @@
 
 const struct mf_questions_form *mf_vqa_form(const struct mf_task *task) { return &mf_asked_of(task)->form; }
 
-void mf_vqa_set_blind(struct mf_task *task, enum mf_vqa_blind blind) { mf_asked_of(task)->blind = blind; }
+static void hide(struct mf_task *task, enum mf_hidden what) { mf_asked_of(task)->hidden = what; }
 
 static void close_own(void *context)
 {
@@ -25,6 +25,7 @@ static void close_own(void *context)
     if (!own) return;
     mf_asked_forget(own);
     mf_tokenizer_close(own->tokenizer);
+    mf_vqa_words_close(&own->words);
     free(own->vocabulary);
     free(own);
 }
@@ -141,7 +142,9 @@ int mf_task_asked(const struct mf_dataset *set, const struct mf_vqa_wish *wish, 
     mf_asked_heads(task, own);
     MF_TRY(check_merit(task));
     MF_TRY(mf_asked_words(own, set->path));
-    return mf_asked_read(own, set);
+    MF_TRY(mf_asked_read(own, set));
+    mf_asked_count(own, set);
+    return MF_OK;
 }
 
 /* -- network -- */
@@ -423,6 +426,7 @@ const struct mf_learn mf_learn_vqa = {.name = "vqa",
                                       .forward = forward,
                                       .loss = loss,
                                       .fill = mf_asked_fill,
+                                      .hide = hide,
                                       .rows = rows,
                                       .tally = tally,
                                       .finish = finish,

@@ -9,6 +9,7 @@
 
 #include "io/questions.h"
 #include "src/train/learn_show.h"
+#include "src/vqa/guess.h"
 
 extern const struct mf_learn mf_learn_vqa;
 extern const struct mf_learn_show mf_show_vqa;
@@ -32,11 +33,6 @@ int mf_task_asked(const struct mf_dataset *set, const struct mf_vqa_wish *wish, 
 /** Names of heads, answers, types and findings that the network knows. Rows and objects are those of no set. */
 const struct mf_questions_form *mf_vqa_form(const struct mf_task *task);
 
-/** Scores of a network that is blind. The image is grey, or the question is that of another item. It holds for all
- * scores from then on. */
-enum mf_vqa_blind { MF_VQA_SEES, MF_VQA_GREY, MF_VQA_SHUFFLED };
-void mf_vqa_set_blind(struct mf_task *task, enum mf_vqa_blind blind);
-
 /** Questions of a type, or images with an answer to a finding, and how many of them are answered rightly. */
 struct mf_vqa_right {
     double asked, right;
@@ -55,6 +51,9 @@ struct mf_vqa_item {
     int32_t answer;
 };
 struct mf_vqa_item mf_vqa_item(const struct mf_task *task, size_t item);
+
+/** The type that the words of an item have, by the questions that were learnt. */
+struct mf_vqa_guess mf_vqa_guess_type(const struct mf_task *task, size_t item);
 
 /** The text of a question, with a zero behind it. */
 const char *mf_vqa_question(const struct mf_dataset *set, size_t item, char text[MF_QUESTION_TEXT + 1]);

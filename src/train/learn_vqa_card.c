@@ -43,7 +43,7 @@ void mf_asked_save(const struct mf_task *task, struct mf_json *card)
     mf_json_put(json, "findings", names(f->findings, f->finding));
     mf_json_reals(json, "thresholds", f->threshold, f->findings);
     MF_JSON(json, "findings_weight", own->findings, "objects", (size_t)f->objects, "tokens", own->length, "vocabulary",
-            own->vocabulary);
+            own->vocabulary, "words", mf_vqa_words_json(&own->words));
     mf_json_put(card, MF_ASKED_KEY, json);
 }
 
@@ -117,11 +117,16 @@ static const char *read_all(const struct mf_json *json, struct mf_asked *own)
 int mf_asked_load(const struct mf_model_card *card, struct mf_task *task)
 {
     struct mf_asked *own = MF_MUST(calloc(1, sizeof *own), "a task");
-    const char *wrong = read_all(mf_json_get(card->json, MF_ASKED_KEY), own);
+    const struct mf_json *json = mf_json_get(card->json, MF_ASKED_KEY);
+    const char *wrong = read_all(json, own);
 
     own->length = own->most;
     mf_asked_heads(task, own);
     if (!card->arch->ask) wrong = "arch";
     if (wrong) return mf_model_card_refuse(card, wrong);
-    return mf_asked_words(own, card->path);
+    MF_TRY(mf_asked_words(own, card->path));
+    if (mf_vqa_words_read(mf_json_get(json, "words"), own->form.types, mf_tokenizer_numbers(own->tokenizer),
+                          &own->words))
+        return MF_OK;
+    return mf_model_card_refuse(card, "words");
 }

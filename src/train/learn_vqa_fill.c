@@ -64,7 +64,7 @@ static int32_t flip_place(struct flip f, int32_t answer)
 static void fill_images(const struct mf_asked *own, const struct mf_fill *of, float *to)
 {
     const size_t *d = of->shape->d + 1, count = d[0] * d[1] * d[2] * d[3];
-    const int grey = own->blind == MF_VQA_GREY, phases = of->set->phases;
+    const int grey = own->hidden == MF_HIDES_IMAGE, phases = of->set->phases;
     const float value = phases > 0 ? 1 / (float)phases : 0;
 
     for (size_t r = 0; r < of->batch->n; ++r, to += count) {
@@ -79,7 +79,7 @@ static size_t text_of(const struct mf_asked *own, const struct mf_fill *of, size
 {
     const size_t item = of->batch->id[r];
 
-    return own->blind == MF_VQA_SHUFFLED ? mf_order(1, 0, of->set->items, item) : item;
+    return own->hidden == MF_HIDES_QUESTION ? mf_order(1, 0, of->set->items, item) : item;
 }
 
 static void fill_texts(const struct mf_asked *own, const struct mf_fill *of, size_t input, void *to)
@@ -100,7 +100,7 @@ static void fill_texts(const struct mf_asked *own, const struct mf_fill *of, siz
 
 static int is_hidden(const struct mf_asked *own, const struct mf_fill *of, size_t r)
 {
-    if (!of->train) return own->blind == MF_VQA_GREY;
+    if (!of->train) return own->hidden == MF_HIDES_IMAGE;
     return mf_random_uniform(of->seed, MF_STREAM_ASKED, of->first + r) < WITHOUT;
 }
 

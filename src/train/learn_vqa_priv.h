@@ -10,14 +10,15 @@ struct mf_asked {
     struct mf_questions_form form; /* what the network knows; form.objects: those that it reads of an image */
     char *vocabulary;
     struct mf_tokenizer *tokenizer;
-    size_t most;   /* tokens of a question that it may read */
-    size_t length; /* tokens of the longest question of the set */
+    struct mf_vqa_words words; /* by which the type of a question is told */
+    size_t most;               /* tokens of a question that it may read */
+    size_t length;             /* tokens of the longest question of the set */
     int flips;
     double findings;                                 /* weight of their loss */
     char merit[MF_REAL_TEXT];                        /* empty: the mean of all types */
     size_t place;                                    /* the head whose answers a flip changes; form.heads: none */
     char label[MF_QUESTION_HEADS][MF_REAL_TEXT + 8]; /* names of inputs */
-    enum mf_vqa_blind blind;
+    enum mf_hidden hidden;
     /* of the set, in numbers of the network */
     const struct mf_dataset *set;
     int32_t *token;                          /* [items][length] */
@@ -48,6 +49,9 @@ int mf_asked_words(struct mf_asked *own, const char *path);
  * network does not know. Refuses with MF_INPUT. The second frees what it took. */
 int mf_asked_read(struct mf_asked *own, const struct mf_dataset *set);
 void mf_asked_forget(struct mf_asked *own);
+
+/** Counts the tokens of the questions to learn from, by their types. */
+void mf_asked_count(struct mf_asked *own, const struct mf_dataset *set);
 
 /** A finding of an item's image: 0, 1, MF_FINDING_NONE. */
 int mf_asked_finding(const struct mf_task *task, const struct mf_dataset *set, size_t item, size_t finding);

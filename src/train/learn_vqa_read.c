@@ -147,24 +147,16 @@ static void put_tokens(struct mf_asked *own, size_t item, const uint32_t *token,
     own->count[item] = (uint16_t)count;
 }
 
-static void say_cut(const struct mf_dataset *set, size_t most, size_t cut, size_t longest)
-{
-    if (cut)
-        mf_warn("'%s': %zu question%s more than %zu tokens (at most %zu) and %s cut (--max-tokens of train vqa)",
-                set->path, cut, cut == 1 ? " has" : "s have", most, longest, cut == 1 ? "is" : "are");
-}
-
 static void take_tokens(struct mf_asked *own, const struct mf_dataset *set, const struct mf_tokens *all,
                         const size_t *end)
 {
     enum { STEP = 8 };
-    size_t longest = 1, cut = 0;
+    size_t longest = 1;
 
     for (size_t i = 0; i < set->items; ++i) {
         const size_t n = end[i] - (i ? end[i - 1] : 0);
 
         longest = n > longest ? n : longest;
-        cut += n > own->most;
     }
     own->length = (longest + STEP - 1) / STEP * STEP;
     if (own->length > own->most) own->length = own->most;
@@ -174,7 +166,9 @@ static void take_tokens(struct mf_asked *own, const struct mf_dataset *set, cons
 
         put_tokens(own, i, all->at + first, end[i] - first);
     }
-    say_cut(set, own->most, cut, longest);
+    if (longest > own->most)
+        mf_warn("'%s': questions of more than %zu tokens are cut (the longest has %zu; --max-tokens of train vqa)",
+                set->path, own->most, longest);
 }
 
 void mf_asked_forget(struct mf_asked *own)
@@ -188,6 +182,42 @@ void mf_asked_forget(struct mf_asked *own)
     own->answer = NULL;
     own->type = NULL;
     own->set = NULL;
+}
+
+/* Tokens of an item without the special ones, which every text has: @p to [length]. */
+static size_t words_of(const struct mf_asked *own, size_t item, int32_t *to)
+{
+    const int32_t *token = own->token + item * own->length;
+    size_t n = 0;
+
+    for (size_t i = 0; i < own->count[item]; ++i)
+        if (!mf_tokenizer_is_special(own->tokenizer, (size_t)token[i])) to[n++] = token[i];
+    return n;
+}
+
+void mf_asked_count(struct mf_asked *own, const struct mf_dataset *set)
+{
+    int32_t *word = MF_MUST(malloc((own->length + 1) * sizeof *word), "words");
+
+    mf_vqa_words_close(&own->words);
+    own->words = mf_vqa_words_new(own->form.types, mf_tokenizer_numbers(own->tokenizer));
+    for (size_t k = 0; k < set->count[MF_TRAIN]; ++k) {
+        const size_t item = set->id[MF_TRAIN][k];
+
+        if (own->answer[item] < 0) continue;
+        mf_vqa_words_learn(&own->words, own->type[item], words_of(own, item, word), word);
+    }
+    free(word);
+}
+
+struct mf_vqa_guess mf_vqa_guess_type(const struct mf_task *task, size_t item)
+{
+    const struct mf_asked *own = mf_asked_of(task);
+    int32_t *word = MF_MUST(malloc((own->length + 1) * sizeof *word), "words");
+    const struct mf_vqa_guess guess = mf_vqa_words_guess(&own->words, words_of(own, item, word), word);
+
+    free(word);
+    return guess;
 }
 
 int mf_asked_read(struct mf_asked *own, const struct mf_dataset *set)

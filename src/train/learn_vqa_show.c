@@ -5,9 +5,8 @@
 
 #include "io/table.h"
 #include "src/base/err.h"
-#include "src/show/training.h"
 #include "src/train/learn_classify.h"
-#include "src/train/learn_vqa.h"
+#include "src/train/learn_vqa_show.h"
 
 static double share(struct mf_vqa_right of) { return of.asked > 0 ? of.right / of.asked : NAN; }
 
@@ -27,11 +26,27 @@ static void facts(const struct mf_task *task, FILE *to)
 
 /* -- scores -- */
 
-static void print_row(const char *head, int width, const char *name, struct mf_vqa_right of, FILE *to)
+static void print_share(double value, FILE *to)
 {
     char text[MF_LOSS_TEXT];
 
-    fprintf(to, "%-*s  %-9s  %9.0f  %9s\n", width, name, head, of.asked, mf_accuracy_text(share(of), text));
+    fprintf(to, "  %9s", isfinite(value) ? mf_accuracy_text(value, text) : "-");
+}
+
+static void print_row(const char *head, int width, const char *name, struct mf_vqa_right of, FILE *to)
+{
+    fprintf(to, "%-*s  %-9s  %9.0f", width, name, head, of.asked);
+    print_share(share(of), to);
+}
+
+/* The columns behind the network's. */
+static void print_legend(const struct mf_vqa_blind *blind, FILE *to)
+{
+    fprintf(to,
+            "majority: the most frequent answer of the train split; measures: %s\n"
+            "question: the network with a grey image; image: with the question of another item\n",
+            blind->measured ? "a regression on class and volume fraction there"
+                            : "none, as the set has neither classes nor volume fractions");
 }
 
 static int width_of(const struct mf_questions_form *f)
@@ -46,15 +61,25 @@ static int width_of(const struct mf_questions_form *f)
 static void print(const struct mf_scored *of, FILE *to)
 {
     const struct mf_questions_form *f = mf_vqa_form(of->task);
+    struct mf_vqa_blind blind;
     const int width = width_of(f);
     char text[MF_LOSS_TEXT];
 
-    fprintf(to, ", accuracy %s\n%-*s  %-9s  %9s  %9s\n", mf_accuracy_text(mf_vqa_accuracy(of->task, of->scores), text),
+    mf_vqa_blind(of, &blind);
+    fprintf(to, ", accuracy %s\n%-*s  %-9s  %9s  %9s", mf_accuracy_text(mf_vqa_accuracy(of->task, of->scores), text),
             width, "type of question", "head", "questions", "right");
-    for (size_t t = 0; t < f->types; ++t)
+    for (int k = 0; k < MF_VQA_BLINDS; ++k) fprintf(to, "  %9s", mf_vqa_blind_names[k]);
+    fprintf(to, "\n");
+    for (size_t t = 0; t < f->types; ++t) {
         print_row(f->head[f->head_of[t]], width, f->type[t], mf_vqa_right_type(of->task, of->scores, t), to);
-    for (size_t k = 0; k < f->findings; ++k)
+        for (int k = 0; k < MF_VQA_BLINDS; ++k) print_share(blind.share[k][t], to);
+        fprintf(to, "\n");
+    }
+    for (size_t k = 0; k < f->findings; ++k) {
         print_row("findings", width, f->finding[k], mf_vqa_right_finding(of->task, of->scores, k), to);
+        fprintf(to, "\n");
+    }
+    print_legend(&blind, to);
 }
 
 static struct mf_json *right_json(struct mf_vqa_right of)
@@ -64,6 +89,22 @@ static struct mf_json *right_json(struct mf_vqa_right of)
     MF_JSON(j, "questions", (long long)of.asked, "right", (long long)of.right);
     mf_json_finite(j, "accuracy", share(of));
     return j;
+}
+
+static struct mf_json *blind_json(const struct mf_scored *of)
+{
+    const struct mf_questions_form *f = mf_vqa_form(of->task);
+    struct mf_json *all = mf_json_object();
+    struct mf_vqa_blind blind;
+
+    mf_vqa_blind(of, &blind);
+    for (int k = 0; k < MF_VQA_BLINDS; ++k) {
+        struct mf_json *types = mf_json_object();
+
+        for (size_t t = 0; t < f->types; ++t) mf_json_finite(types, f->type[t], blind.share[k][t]);
+        mf_json_put(all, mf_vqa_blind_names[k], types);
+    }
+    return all;
 }
 
 static void json(const struct mf_scored *of, struct mf_json *to)
@@ -82,25 +123,10 @@ static void json(const struct mf_scored *of, struct mf_json *to)
         mf_json_put(findings, f->finding[k], right_json(mf_vqa_right_finding(of->task, of->scores, k)));
     mf_json_put(to, "types", types);
     mf_json_put(to, "findings", findings);
+    mf_json_put(to, "blind", blind_json(of));
 }
 
-/* -- picture: right answers beside the answer that is most frequent -- */
-
-/* Share of the questions of a type whose answer is the most frequent one. */
-static double most_frequent(const struct mf_scored *of, size_t type)
-{
-    size_t *count = MF_MUST(calloc(MF_QUESTION_ANSWERS, sizeof *count), "answers"), most = 0, all = 0;
-
-    for (size_t i = 0; i < of->n; ++i) {
-        const struct mf_vqa_item item = mf_vqa_item(of->task, of->id[i]);
-
-        if (item.answer < 0 || item.type != type) continue;
-        ++all;
-        if (++count[item.answer] > most) most = count[item.answer];
-    }
-    free(count);
-    return all ? (double)most / (double)all : NAN;
-}
+/* -- picture: right answers beside those of who does not see everything; then some images -- */
 
 /* @p curve [series] has names and values. */
 static void put_bars(struct mf_figure *figure, const char *title, size_t n, const mf_name *name, size_t series,
@@ -119,46 +145,67 @@ static void put_bars(struct mf_figure *figure, const char *title, size_t n, cons
                                                 .sideways = 1};
 }
 
+/* The network beside two of who does not see everything, from @p first on. */
+static void put_answers(const struct mf_scored *of, const struct mf_vqa_blind *blind, int first, const char *title,
+                        struct mf_figure *figure)
+{
+    enum { BESIDE = 2 };
+    static const char *const name[MF_VQA_BLINDS] = {"the most frequent answer", "class and volume fraction",
+                                                    "with a grey image", "with another question"};
+    const struct mf_questions_form *f = mf_vqa_form(of->task);
+    double *y = mf_figure_keep(figure, (1 + BESIDE) * f->types * sizeof *y);
+    struct mf_curve *curve = mf_figure_keep(figure, (1 + BESIDE) * sizeof *curve);
+    size_t series = 0;
+
+    for (size_t t = 0; t < f->types; ++t) y[t] = 100 * share(mf_vqa_right_type(of->task, of->scores, t));
+    curve[series++] = (struct mf_curve){.name = "the network", .count = f->types, .y = y};
+    for (int k = first; k < first + BESIDE; ++k) {
+        int guesses = 0;
+
+        y += f->types;
+        for (size_t t = 0; t < f->types; ++t) {
+            y[t] = 100 * blind->share[k][t];
+            guesses = guesses || isfinite(y[t]);
+        }
+        if (guesses) curve[series++] = (struct mf_curve){.name = name[k], .count = f->types, .y = y};
+    }
+    if (series > 1) put_bars(figure, title, f->types, f->type, series, curve);
+}
+
 static int draw(const struct mf_scored *of, const char *title, const char *path)
 {
     const struct mf_questions_form *f = mf_vqa_form(of->task);
-    struct mf_figure figure = {.columns = 2};
-    double *right = mf_figure_keep(&figure, f->types * sizeof *right);
-    double *often = mf_figure_keep(&figure, f->types * sizeof *often);
+    struct mf_figure figure = {.columns = MF_VQA_SHEET};
     double *found = mf_figure_keep(&figure, (f->findings + 1) * sizeof *found);
-    const struct mf_curve answers[2] = {{.name = "the network", .count = f->types, .y = right},
-                                        {.name = "the most frequent answer", .count = f->types, .y = often}};
-    const struct mf_curve findings = {.count = f->findings, .y = found};
+    struct mf_curve *findings = mf_figure_keep(&figure, sizeof *findings);
+    struct mf_vqa_blind blind;
+    int rc;
 
-    for (size_t t = 0; t < f->types; ++t) {
-        right[t] = 100 * share(mf_vqa_right_type(of->task, of->scores, t));
-        often[t] = 100 * most_frequent(of, t);
-    }
+    mf_vqa_blind(of, &blind);
+    put_answers(of, &blind, MF_VQA_MAJORITY, "answers, and who does not look", &figure);
+    put_answers(of, &blind, MF_VQA_QUESTION, "the network, half blind", &figure);
     for (size_t k = 0; k < f->findings; ++k) found[k] = 100 * share(mf_vqa_right_finding(of->task, of->scores, k));
-    put_bars(&figure, "answers", f->types, f->type, 2, answers);
-    if (f->findings) put_bars(&figure, "findings", f->findings, f->finding, 1, &findings);
-    return mf_figure_write(path, title, &figure);
+    *findings = (struct mf_curve){.count = f->findings, .y = found};
+    if (f->findings) put_bars(&figure, "findings", f->findings, f->finding, 1, findings);
+    mf_figure_end_row(&figure);
+    rc = mf_vqa_sheet(of, &figure);
+    if (rc == MF_OK) return mf_figure_write(path, title, &figure);
+    mf_figure_free(&figure);
+    return rc;
 }
 
 /* -- predictions -- */
 
 static void put_answer(const struct mf_scored *of, size_t i, FILE *to)
 {
-    const struct mf_questions_form *f = mf_vqa_form(of->task);
-    const struct mf_vqa_item item = mf_vqa_item(of->task, of->id[i]);
-    const struct mf_head *head = &of->task->head[item.head];
-    const mf_name *name = f->answer + mf_questions_answer_at(f, item.head);
-    const float *output = of->scores->head[item.head].output + i * head->outputs;
-    const size_t best = mf_classify_best(head->outputs, output);
-    double sum = 0;
+    const struct mf_vqa_said said = mf_vqa_said(of, i);
 
-    for (size_t a = 0; a < head->outputs; ++a) sum += exp((double)(output[a] - output[best]));
-    mf_table_put(to, f->type[item.type]);
+    mf_table_put(to, mf_vqa_form(of->task)->type[mf_vqa_item(of->task, of->id[i]).type]);
     fprintf(to, ",");
-    mf_table_put(to, name[item.answer]);
+    mf_table_put(to, said.truth);
     fprintf(to, ",");
-    mf_table_put(to, name[best]);
-    fprintf(to, ",%.6f\n", 1 / sum);
+    mf_table_put(to, said.answer);
+    fprintf(to, ",%.6f\n", said.probability);
 }
 
 static void table(const struct mf_scored *of, FILE *to)
@@ -208,7 +255,9 @@ static void results(const struct mf_json *split, FILE *to)
     mf_json_each(mf_json_get(split, "types"), list_type, &l);
 }
 
-const struct mf_learn_show mf_show_vqa = {.picture = "answers.png",
+const struct mf_learn_show mf_show_vqa = {.verb = "answer",
+                                          .picture = "answers.png",
+                                          .draws_outputs = 1,
                                           .title = "answers:",
                                           .facts = facts,
                                           .draw = draw,

@@ -79,6 +79,15 @@ static struct mf_span share_of(const struct mf_scorer *m, size_t n)
     return mf_cut_grain(n, m->batch, (size_t)m->comm->size, (size_t)m->comm->rank);
 }
 
+void mf_scorer_look(struct mf_scorer *m, const struct mf_batch *batch, float *const output[])
+{
+    set_rows(m);
+    mf_walk_numbers(m->walk)[MF_NUMBER_SAMPLE] = 0;
+    walk(m, batch);
+    for (size_t h = 0; h < m->network->heads; ++h) fetch(m, h, batch->n, output[h]);
+    mf_feed_settle(m, 0);
+}
+
 struct pass {
     struct mf_scorer *m;
     void (*see)(void *context, const struct mf_batch *batch);

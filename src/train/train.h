@@ -129,6 +129,10 @@ struct mf_step {
     double sent, dropped;       /* rows that its layers sent to experts; of these, those beyond the capacity factor */
 };
 
+/** Gives the network of a scorer a batch, at most scorer->batch items. The outputs of every head, [n][numbers of the
+ * head], come to @p output [heads]. Local: no other rank is needed. */
+void mf_scorer_look(struct mf_scorer *scorer, const struct mf_batch *batch, float *const output[]);
+
 /** The options of the training beside one that has it. Its plan is the same. */
 struct mf_train_opts mf_train_beside(const struct mf_train_opts *opts);
 

@@ -242,10 +242,10 @@ static void check_file(const struct bed *b, const char *path, struct mf_dataset 
     CHECK_SAYS(mf_task_fit(&task, &card, set) == MF_OK, "%s", mf_err_text());
     m.task = &task;
     CHECK_SAYS(mf_scorer_open(&card, &m) == MF_OK, "%s", mf_err_text());
-    for (int blind = MF_VQA_SEES; blind <= MF_VQA_SHUFFLED; ++blind) {
-        mf_vqa_set_blind(&task, (enum mf_vqa_blind)blind);
+    for (int hidden = MF_HIDES_NOTHING; hidden < MF_HIDDEN; ++hidden) {
+        task.learn->hide(&task, (enum mf_hidden)hidden);
         CHECK(mf_score(&m, set->count[MF_TEST], set->id[MF_TEST], 0, &s) == MF_OK);
-        CHECK((fabs(s.loss - want->loss) < 1e-5) == (blind == MF_VQA_SEES));
+        CHECK((fabs(s.loss - want->loss) < 1e-5) == (hidden == MF_HIDES_NOTHING));
         mf_scores_free(&s);
     }
     mf_scorer_close(&m);

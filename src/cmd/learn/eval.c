@@ -37,7 +37,7 @@ struct job {
     struct mf_scorer scorer;
     size_t n;
     uint32_t *id; /* [n] */
-    struct mf_scores scores;
+    struct mf_scores scores, hidden[MF_HIDDEN];
 };
 
 static int check(const struct mf_session *session, void *options)
@@ -82,7 +82,8 @@ static int choose(struct job *job)
 
 static struct mf_scored scored_of(const struct job *job)
 {
-    return (struct mf_scored){&job->task, job->set, job->n, job->id, &job->scores};
+    return (struct mf_scored){&job->task, job->set,     job->n,
+                              job->id,    &job->scores, job->task.learn->hide ? job->hidden : NULL};
 }
 
 static const struct mf_learn_show *show_of(const struct job *job) { return job->task.learn->show; }
@@ -184,6 +185,21 @@ static int check_scale(const struct job *job)
     return mf_intensity_warn(comm, &shift);
 }
 
+/* How well the network does if it does not see everything. Collective. */
+static int score_hidden(struct job *job)
+{
+    const struct mf_learn *learn = job->task.learn;
+    int rc = MF_OK;
+
+    if (!learn->hide) return MF_OK;
+    for (int k = MF_HIDES_NOTHING + 1; rc == MF_OK && k < MF_HIDDEN; ++k) {
+        learn->hide(&job->task, (enum mf_hidden)k);
+        rc = mf_score(&job->scorer, job->n, job->id, 0, &job->hidden[k]);
+    }
+    learn->hide(&job->task, MF_HIDES_NOTHING);
+    return rc;
+}
+
 static int evaluate(struct job *job)
 {
     const struct mf_session *s = job->session;
@@ -215,6 +231,7 @@ static int evaluate(struct job *job)
         return mf_fail(MF_NUMERIC,
                        "the model of '%s' predicts no number of %zu of the %zu samples: its output overflows",
                        job->model, job->scores.lost, job->n);
+    MF_TRY(score_hidden(job));
     if (s->comm->rank == 0 && output) mf_outputs_shares(&job->card.outputs, job->n, job->scores.head[0].output);
     if (output) MF_TRY(mf_predict_table(s->comm, output, put, job));
     if (job->o->plot) MF_TRY(draw(job));
@@ -231,6 +248,7 @@ static int run(struct mf_session *session, void *options)
     job.model = words[0];
     rc = evaluate(&job);
     mf_scores_free(&job.scores);
+    for (int k = 0; k < MF_HIDDEN; ++k) mf_scores_free(&job.hidden[k]);
     mf_scorer_close(&job.scorer);
     mf_task_close(&job.task);
     mf_model_card_close(&job.card);

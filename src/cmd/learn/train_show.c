@@ -78,7 +78,8 @@ static void draw_scores(struct mf_train_show *show, struct mf_trainer *t, enum m
     const struct mf_task *task = t->opts.task;
     const struct mf_learn_show *shows = task->learn->show;
     struct mf_scores s;
-    const struct mf_scored of = {task, t->set, t->set->count[split], t->set->id[split], &s};
+    const struct mf_scored of = {
+        .task = task, .set = t->set, .n = t->set->count[split], .id = t->set->id[split], .scores = &s};
     int rc = mf_trainer_score(t, of.n, of.id, shows->draws_outputs, &s);
 
     if (rc == MF_OK && t->comm->rank == 0) rc = shows->draw(&of, title, show->scores);

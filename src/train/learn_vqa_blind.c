@@ -1,0 +1,65 @@
+/* See learn_vqa_show.h: answers of who does not see everything. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/train/learn_vqa_show.h"
+#include "src/vqa/blind.h"
+
+const char *const mf_vqa_blind_names[MF_VQA_BLINDS] = {"majority", "measures", "question", "image"};
+
+/* Items that the network knows. */
+static size_t known(const struct mf_task *task, size_t n, const uint32_t *id, uint32_t *to)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; ++i)
+        if (mf_vqa_item(task, id[i]).answer >= 0) to[count++] = id[i];
+    return count;
+}
+
+/* Types of the set are found by their names. */
+static void take_guesses(const struct mf_scored *of, const struct mf_guesses *guesses, double *share)
+{
+    const struct mf_questions_form *own = mf_vqa_form(of->task), *set = &of->set->questions->form;
+
+    for (size_t t = 0; t < own->types; ++t)
+        for (size_t k = 0; k < set->types; ++k)
+            if (strcmp(own->type[t], set->type[k]) == 0 && guesses->rows[k] > 0)
+                share[t] = (double)guesses->right[k] / (double)guesses->rows[k];
+}
+
+static void take_scores(const struct mf_scored *of, enum mf_hidden what, double *share)
+{
+    for (size_t t = 0; of->hidden && t < mf_vqa_form(of->task)->types; ++t) {
+        const struct mf_vqa_right right = mf_vqa_right_type(of->task, &of->hidden[what], t);
+
+        if (right.asked > 0) share[t] = right.right / right.asked;
+    }
+}
+
+void mf_vqa_blind(const struct mf_scored *of, struct mf_vqa_blind *blind)
+{
+    const size_t train = of->set->count[MF_TRAIN];
+    uint32_t *learn = MF_MUST(malloc((train + 1) * sizeof *learn), "questions");
+    uint32_t *guess = MF_MUST(malloc((of->n + 1) * sizeof *guess), "questions");
+    const struct mf_blind who = {.set = of->set,
+                                 .questions = of->set->questions,
+                                 .learnt = known(of->task, train, of->set->id[MF_TRAIN], learn),
+                                 .guessed = known(of->task, of->n, of->id, guess),
+                                 .learn = learn,
+                                 .guess = guess};
+    struct mf_guesses guesses;
+
+    for (int k = 0; k < MF_VQA_BLINDS; ++k)
+        for (size_t t = 0; t < MF_QUESTION_TYPES; ++t) blind->share[k][t] = NAN;
+    mf_blind_majority(&who, &guesses);
+    take_guesses(of, &guesses, blind->share[MF_VQA_MAJORITY]);
+    blind->measured = mf_blind_measures(&who, &guesses);
+    take_guesses(of, &guesses, blind->share[MF_VQA_MEASURES]);
+    take_scores(of, MF_HIDES_IMAGE, blind->share[MF_VQA_QUESTION]);
+    take_scores(of, MF_HIDES_QUESTION, blind->share[MF_VQA_IMAGE]);
+    free(learn);
+    free(guess);
+}

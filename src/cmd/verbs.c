@@ -16,6 +16,7 @@ const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_doctor,
     &mf_cmd_eval,
     &mf_cmd_generate,
+    &mf_cmd_infer_answer,
     &mf_cmd_infer_classify,
     &mf_cmd_infer_embed,
     &mf_cmd_infer_regress,

@@ -71,6 +71,7 @@ for ranks; do
     ends 0 $ranks plan train vqa --data asked.h5 --ranks "$ranks" --explain
     ends 0 $ranks train vqa --data asked.h5 --arch vqa:width=8,depth=2,text-width=8,text-depth=1 --epochs 1 --results-dir asks --verbose
     ends 0 $ranks eval asks/model.safetensors --data asked.h5 --output table.csv --plot answers.png
+    ends 0 $ranks infer answer asks/model.safetensors asked.h5 --question "what is the morphology?" --output table.csv --verbose
     ends 0 $ranks plan train moe --data set.h5 --experts 4 --ranks "$ranks" --explain --verbose
     ends 0 $ranks train moe --data set.h5 --experts 4 --width 8 --epochs 2 --sleep-every 1 --results-dir mixed --verbose
     ends 0 $ranks train unet --data set.h5 --arch unet:width=8,depth=2,blocks=1 --epochs 1 --made-samples 8 --results-dir makes --verbose

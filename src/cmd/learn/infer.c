@@ -81,18 +81,29 @@ static int answer(void *of, size_t n, float *output)
     return mf_model_output(of, n, output);
 }
 
+/* Another kind of task may have another kind of network, so this comes first. */
+static int load_task(struct job *job, const struct mf_learn *learn)
+{
+    struct mf_model_card card;
+    int rc = mf_model_card_open(job->model, &card);
+
+    if (rc == MF_OK) rc = mf_task_load(&card, &job->task);
+    if (rc == MF_OK) rc = mf_infer_check_kind(job->model, &job->task, learn);
+    mf_model_card_close(&card);
+    return rc;
+}
+
 /* The model of a crew predicts. */
 static int open_model(struct job *job, const struct mf_learn *learn)
 {
     const struct mf_session *s = job->session;
     const struct mf_model_card *c;
 
+    MF_TRY(mf_agree(s->comm, load_task(job, learn)));
     mf_place_map_say(job->o->map, (size_t)s->comm->size, !s->backend->devices);
     MF_TRY(mf_agree(s->comm, mf_crew_model(&job->crew, job->model, job->batch, s->queue, &job->run)));
     c = mf_model_says(job->run);
     MF_TRY(mf_safetensors_same(s->comm, c->file));
-    MF_TRY(mf_task_load(c, &job->task));
-    MF_TRY(mf_infer_check_kind(job->model, &job->task, learn));
     job->net = (struct mf_infer_net){job->run, c, c->outputs.count, feed, feed_input, answer};
     return MF_OK;
 }
@@ -453,7 +464,7 @@ int mf_infer_check(const struct mf_session *session, const void *options, const 
 
     if (n < 2)
         return mf_fail(MF_USAGE, "no %s; try: mesoforge %s run/model.safetensors FILE", n ? "file" : "model", verb);
-    if (mf_options_given(session->options, "pp") && o->stages < 1)
+    if (mf_options_knows(session->options, "pp") && mf_options_given(session->options, "pp") && o->stages < 1)
         return mf_fail(MF_USAGE, "--pp %ld: it must be at least 1", o->stages);
     return mf_predict_check(session, verb, o->batch);
 }

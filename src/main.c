@@ -74,7 +74,8 @@ static int heed_environment(struct mf_options *options, const struct mf_common *
 /* Local: options from arguments, file and environment. */
 static int parse(const struct mf_cmd *verb, struct mf_options **options, void *into, int argc, char **argv)
 {
-    int rc = mf_options_parse(options, verb->name, verb->tables, into, verb->size, argc, argv, verb->positional_max);
+    int rc = mf_options_parse(options, verb->name, verb->tables, verb->keys, into, verb->size, argc, argv,
+                              verb->positional_max);
 
     if (verb == &mf_cmd_launch) return rc == MF_OK ? rc : without_dashes(verb, rc, argc, argv);
     if (verb->alone) return rc;

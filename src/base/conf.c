@@ -1,5 +1,5 @@
-/* --config FILE: a YAML mapping of option words to a value or a list of values. Options may stand in sections: a word
- * that is no option, and a mapping. Nothing is deeper. */
+/* --config FILE: a YAML mapping of option words to a value or a list of values; JSON is YAML, too. Options may stand in
+ * sections: a word that is no option, and a mapping. Only keys of other programs are deeper. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,8 @@ struct reader {
     const char *path;
     yaml_parser_t parser;
     yaml_event_t event; /* the current one, owned */
-    int section;        /* its mapping is one */
+    size_t items;
+    struct mf_item *item; /* [items], room for a power of two */
 };
 
 static const char *place(const struct reader *r, yaml_mark_t mark)
@@ -86,92 +87,88 @@ static int list(struct reader *r, size_t *n, const char ***words, int *quoted)
     }
 }
 
-static int is_null(const char *word, int quoted)
-{
-    return !quoted && (!*word || strcmp(word, "~") == 0 || strcasecmp(word, "null") == 0);
-}
-
-/* The value of @p key: the current event is its first. */
-static int value(struct reader *r, const char *key, const struct mf_spelling *spelling)
-{
-    enum mf_opt_kind kind = r->options->entry[spelling->entry].row->kind;
-    struct mf_said said = {place(r, r->event.start_mark), "", key, MF_FROM_FILE, 0};
-    const char **words = NULL, *word = NULL;
-    size_t n = 1;
-
-    if (r->event.type == YAML_SEQUENCE_START_EVENT) {
-        if (kind < MF_LONGS) return mf_fail(MF_USAGE, "%s%s must be one value, not a list", said.place, key);
-        MF_TRY(list(r, &n, &words, &said.quoted));
-    } else {
-        MF_TRY(scalar(r, &word, &said.quoted));
-        if (is_null(word, said.quoted)) return MF_OK;
-    }
-    return mf_options_set(r->options, spelling, &said, n, words ? words : &word);
-}
-
-/* The positional arguments: the current event begins their list. */
-static int arguments(struct reader *r)
-{
-    const char **words = NULL, *word = NULL;
-    size_t n = 1;
-    int quoted;
-
-    if (r->event.type == YAML_SEQUENCE_START_EVENT)
-        MF_TRY(list(r, &n, &words, &quoted));
-    else
-        MF_TRY(scalar(r, &word, &quoted));
-    for (size_t i = 0; i < n; ++i) MF_TRY(mf_options_argument(r->options, words ? words[i] : word));
-    return MF_OK;
-}
-
-static int pair(struct reader *r);
-
-/* The current event begins the mapping of a section. */
-static int section(struct reader *r)
+static int has_extras(const struct reader *r)
 {
     if (r->event.data.mapping_start.tag || r->event.data.mapping_start.anchor)
         return refuse(r, r->event.start_mark, "tags and anchors are not supported");
-    r->section = 1;
-    MF_TRY(next(r));
-    while (r->event.type != YAML_MAPPING_END_EVENT) {
-        MF_TRY(pair(r));
-        MF_TRY(next(r));
-    }
-    r->section = 0;
     return MF_OK;
 }
 
-static int pair(struct reader *r)
+static void append(struct reader *r, const struct mf_item *item)
 {
-    const struct mf_spelling *spelling;
-    const char *key = NULL, *at = place(r, r->event.start_mark);
-    int quoted;
+    if ((r->items & (r->items - 1)) == 0) {
+        struct mf_item *more = mf_options_keep(r->options, 2 * (r->items + 1) * sizeof *more);
 
-    MF_TRY(scalar(r, &key, &quoted));
-    if (r->options->positional_max > 0 && strcmp(key, MF_ARGUMENTS) == 0) {
-        if (r->options->positional > 0) return mf_fail(MF_USAGE, "%s'%s' is given twice", at, key);
-        MF_TRY(next(r));
-        return arguments(r);
+        if (r->items) memcpy(more, r->item, r->items * sizeof *more);
+        r->item = more;
     }
-    spelling = mf_options_find(r->options, key, strlen(key));
-    if (spelling && r->options->entry[spelling->entry].control)
-        return mf_fail(MF_USAGE, "%s'%s' belongs on the command line", at, key);
-    MF_TRY(next(r));
-    if (!spelling && !r->section && r->event.type == YAML_MAPPING_START_EVENT) return section(r);
-    if (!spelling) return mf_fail(MF_USAGE, "%sno option '%.200s'%s", at, key, mf_options_try(r->options, "", key));
-    return value(r, key, spelling);
+    r->item[r->items++] = *item;
 }
 
-static int mapping(struct reader *r)
+/* The value of a key: the current event is its first. */
+static int value(struct reader *r, struct mf_item *item)
+{
+    const char **words = NULL;
+
+    item->place = place(r, r->event.start_mark);
+    item->list = r->event.type == YAML_SEQUENCE_START_EVENT;
+    if (item->list) {
+        MF_TRY(list(r, &item->count, &words, &item->quoted));
+    } else {
+        words = mf_options_keep(r->options, sizeof *words);
+        item->count = 1;
+        MF_TRY(scalar(r, words, &item->quoted));
+    }
+    item->words = words;
+    append(r, item);
+    return MF_OK;
+}
+
+static int mapping(struct reader *r, const char *section);
+
+/* Is the mapping behind this key a section? One with keys of another program, or at the top a word that is no option.
+ */
+static int is_section(const struct reader *r, const char *section, const struct mf_item *item)
+{
+    if (mf_keys_have(r->options, section)) return 1;
+    return !*item->section && !mf_options_find(r->options, item->key, strlen(item->key));
+}
+
+static int pair(struct reader *r, const char *section)
+{
+    struct mf_item item = {.section = section, .at = place(r, r->event.start_mark)};
+    size_t room;
+    char *inner;
+
+    MF_TRY(scalar(r, &item.key, &item.quoted));
+    MF_TRY(next(r));
+    if (r->event.type != YAML_MAPPING_START_EVENT) return value(r, &item);
+    room = strlen(section) + strlen(item.key) + 2;
+    inner = mf_options_keep(r->options, room);
+    snprintf(inner, room, "%s%s.", section, item.key);
+    if (is_section(r, inner, &item)) return mapping(r, inner);
+    if (!mf_options_find(r->options, item.key, strlen(item.key))) return mf_options_unknown(r->options, &item);
+    return value(r, &item);
+}
+
+/* The current event begins a mapping. */
+static int mapping(struct reader *r, const char *section)
+{
+    MF_TRY(has_extras(r));
+    MF_TRY(next(r));
+    while (r->event.type != YAML_MAPPING_END_EVENT) {
+        MF_TRY(pair(r, section));
+        MF_TRY(next(r));
+    }
+    return MF_OK;
+}
+
+static int document(struct reader *r)
 {
     if (r->event.type == YAML_SCALAR_EVENT && r->event.data.scalar.length == 0) return next(r);
     if (r->event.type != YAML_MAPPING_START_EVENT)
         return refuse(r, r->event.start_mark, "lines must have the form 'option: value'");
-    MF_TRY(next(r));
-    while (r->event.type != YAML_MAPPING_END_EVENT) {
-        MF_TRY(pair(r));
-        MF_TRY(next(r));
-    }
+    MF_TRY(mapping(r, ""));
     return next(r);
 }
 
@@ -181,7 +178,7 @@ static int stream(struct reader *r)
     MF_TRY(next(r)); /* document start, or the end of an empty stream */
     if (r->event.type == YAML_STREAM_END_EVENT) return MF_OK;
     MF_TRY(next(r));
-    MF_TRY(mapping(r)); /* ends at document end */
+    MF_TRY(document(r)); /* ends at document end */
     MF_TRY(next(r));
     if (r->event.type != YAML_STREAM_END_EVENT) return refuse(r, r->event.start_mark, "only one document is allowed");
     return MF_OK;
@@ -202,6 +199,7 @@ int mf_options_file(struct mf_options *options, const char *path)
     if (!yaml_parser_initialize(&r.parser)) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a YAML reader");
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, size);
     rc = stream(&r);
+    if (rc == MF_OK) rc = mf_options_take(options, r.items, r.item);
     yaml_event_delete(&r.event);
     yaml_parser_delete(&r.parser);
     free(text);

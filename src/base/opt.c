@@ -11,8 +11,8 @@
 #include "src/base/opt_impl.h"
 
 const struct mf_opt mf_control_opts[] = {
-    {"config", 0, MF_TEXT, NULL, "read options from this YAML file; flags win over it", NULL, NULL},
-    {"print-config", 0, MF_FLAG, NULL, "print all options as YAML for --config, with where each came from, and stop",
+    {"config", 0, MF_TEXT, NULL, "read options from this YAML or JSON file; flags win over it", NULL, NULL},
+    {"print-config", 0, MF_FLAG, NULL, "print all options as YAML, with where each came from, and stop",
      NULL, NULL},
     {"help", 0, MF_FLAG, NULL, "print this help and stop", NULL, NULL},
     MF_OPT_END};
@@ -83,13 +83,21 @@ static void add_other(struct mf_options *options, const struct mf_opt *row, cons
     add_spelling(options, row, of->entry, of->negate ^ negate);
 }
 
+const struct mf_opt *mf_row_of(const struct mf_opt *const *tables, const char *word)
+{
+    for (; *tables; ++tables)
+        for (const struct mf_opt *row = *tables; row->word; ++row)
+            if (mf_same_word(row->word, word)) return row;
+    return NULL;
+}
+
 /* Entries first, then "--no-x" rows, then aliases: each finds what it refers to. */
 static void add_rows(struct mf_options *options, const struct mf_opt *const *tables, char *into, size_t size)
 {
     void *control[] = {&options->control.config, &options->control.print_config, &options->control.help};
 
     for (size_t i = 0; i < sizeof control / sizeof *control; ++i)
-        add_entry(options, &mf_control_opts[i], control[i], 1);
+        if (!mf_row_of(tables, mf_control_opts[i].word)) add_entry(options, &mf_control_opts[i], control[i], 1);
     for (size_t t = 0; tables[t]; ++t)
         for (const struct mf_opt *row = tables[t]; row->word; ++row) {
             if (row->alias_of || partner(tables, row)) continue;
@@ -104,8 +112,8 @@ static void add_rows(struct mf_options *options, const struct mf_opt *const *tab
             if (row->alias_of) add_other(options, row, row->alias_of, 0);
 }
 
-static struct mf_options *new_options(const char *verb, const struct mf_opt *const *tables, void *into, size_t size,
-                                      size_t positional_max)
+static struct mf_options *new_options(const char *verb, const struct mf_opt *const *tables,
+                                      const struct mf_opt_key *keys, void *into, size_t size, size_t positional_max)
 {
     struct mf_options *options = MF_MUST(calloc(1, sizeof *options), "options");
     size_t rows = 3;
@@ -113,6 +121,7 @@ static struct mf_options *new_options(const char *verb, const struct mf_opt *con
     for (size_t t = 0; tables[t]; ++t)
         for (const struct mf_opt *row = tables[t]; row->word; ++row) ++rows;
     options->verb = verb;
+    options->keys = keys;
     options->entry = mf_options_keep(options, rows * sizeof *options->entry);
     options->spelling = mf_options_keep(options, rows * sizeof *options->spelling);
     options->positional_max = positional_max;
@@ -170,6 +179,7 @@ static int parse_option(struct mf_options *options, int argc, char **argv, int *
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     const struct mf_spelling *spelling = mf_options_find(options, word, length);
     struct mf_said said = {"", "--", mf_options_copy(options, word, length), MF_FROM_FLAG, 0};
+    enum mf_opt_kind kind;
     int n;
 
     if (!spelling) return mf_fail(MF_USAGE, "no option '--%s'%s", said.word, mf_options_try(options, "--", said.word));
@@ -179,7 +189,8 @@ static int parse_option(struct mf_options *options, int argc, char **argv, int *
         *used = 1;
         return mf_options_set(options, spelling, &said, 1, &value);
     }
-    n = words_of(options->entry[spelling->entry].row->kind, argc - 1, argv + 1, options->positional_max);
+    kind = mf_is_same(spelling->row) ? MF_FLAG : options->entry[spelling->entry].row->kind;
+    n = words_of(kind, argc - 1, argv + 1, options->positional_max);
     *used = 1 + n;
     return mf_options_set(options, spelling, &said, (size_t)n, (const char *const *)argv + 1);
 }
@@ -232,8 +243,9 @@ static int parse_all(struct mf_options *options, int argc, char **argv)
 }
 
 /* The file of "--config FILE" or "--config=FILE"; NULL if there is none. */
-static const char *config_of(int argc, char **argv)
+static const char *config_of(const struct mf_options *options, int argc, char **argv)
 {
+    if (!options->entry[mf_options_find(options, "config", 6)->entry].control) return NULL;
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; ++i) {
         if (strncmp(argv[i], "--config=", 9) == 0) return argv[i] + 9;
         if (strcmp(argv[i], "--config") == 0 && i + 1 < argc && !is_option(argv[i + 1])) return argv[i + 1];
@@ -243,7 +255,7 @@ static const char *config_of(int argc, char **argv)
 
 static int parse(struct mf_options *options, int argc, char **argv)
 {
-    const char *config = config_of(argc, argv), **words;
+    const char *config = config_of(options, argc, argv), **words;
     size_t filed;
 
     if (config) MF_TRY(mf_options_file(options, config));
@@ -261,10 +273,11 @@ static int parse(struct mf_options *options, int argc, char **argv)
     return MF_OK;
 }
 
-int mf_options_parse(struct mf_options **options, const char *verb, const struct mf_opt *const *tables, void *into,
-                     size_t size, int argc, char **argv, size_t positional_max)
+int mf_options_parse(struct mf_options **options, const char *verb, const struct mf_opt *const *tables,
+                     const struct mf_opt_key *keys, void *into, size_t size, int argc, char **argv,
+                     size_t positional_max)
 {
-    struct mf_options *made = new_options(verb, tables, into, size, positional_max);
+    struct mf_options *made = new_options(verb, tables, keys, into, size, positional_max);
     int rc = parse(made, argc, argv);
 
     if (rc != MF_OK) {
@@ -314,6 +327,11 @@ int mf_options_adopt(struct mf_options *options, const char *word, const char *p
     return mf_options_set(options, spelling, &said, 1, &value);
 }
 
+void mf_options_leave(struct mf_options *options, const char *word)
+{
+    options->entry[mf_options_find(options, word, strlen(word))->entry].left = 1;
+}
+
 const char *mf_options_verb(const struct mf_options *options) { return options->verb; }
 
 const char *mf_options_config(const struct mf_options *options) { return options->control.config; }
@@ -324,19 +342,12 @@ size_t mf_options_positional(const struct mf_options *options, const char *const
     return options->positional;
 }
 
-static const struct mf_opt *row_of(const struct mf_opt *const *tables, const char *word)
-{
-    for (; *tables; ++tables)
-        for (const struct mf_opt *row = *tables; row->word; ++row)
-            if (mf_same_word(row->word, word)) return row;
-    return NULL;
-}
-
 int mf_options_takes(const struct mf_opt *const *tables, const char *word)
 {
-    const struct mf_opt *row = is_option(word) ? row_of(tables, word + 2) : NULL;
+    const struct mf_opt *row = is_option(word) ? mf_row_of(tables, word + 2) : NULL;
 
-    if (row && row->alias_of) row = row_of(tables, row->alias_of);
+    if (row && mf_is_same(row)) return 0;
+    if (row && row->alias_of) row = mf_row_of(tables, row->alias_of);
     return row && row->kind != MF_FLAG && row->kind != MF_UNFLAG;
 }
 

@@ -41,7 +41,7 @@ struct mf_opt {
     const char *standard; /* default as the user would type it; NULL: none (0, "", empty list) */
     const char *help;     /* one line, with the unit in [] */
     const char *choices;  /* NULL, or "a|b|c": anything else is refused naming the nearest */
-    const char *alias_of;
+    const char *alias_of; /* a switch with a standard is that option with this value (MF_SAME) */
 };
 
 #define MF_OPT(type, word, field, kind, standard, help)                      \
@@ -56,6 +56,10 @@ struct mf_opt {
     {                                          \
         word, 0, MF_FLAG, NULL, NULL, NULL, of \
     }
+#define MF_SAME(word, of, value, help)          \
+    {                                           \
+        word, 0, MF_FLAG, value, help, NULL, of \
+    }
 #define MF_OPT_END                               \
     {                                            \
         NULL, 0, MF_FLAG, NULL, NULL, NULL, NULL \
@@ -63,6 +67,14 @@ struct mf_opt {
 
 /** Where an option's value came from. */
 enum mf_origin { MF_FROM_DEFAULT, MF_FROM_FOREIGN, MF_FROM_FILE, MF_FROM_ENV, MF_FROM_FLAG };
+
+/** A key of another program's configuration file, for --config. */
+struct mf_opt_key {
+    const char *key;    /* "section.key"; NULL ends the table */
+    const char *option; /* the word of ours; NULL: it means nothing here. Such keys are named in the log */
+    const char *values; /* "theirs=ours|...", ours empty: the option stays; others are refused. NULL: any */
+    int wish;           /* a plan decides about the option; the key counts where there is no plan */
+};
 
 /** The parsed options of one verb: owns every string and list it hands out. */
 struct mf_options;
@@ -72,10 +84,13 @@ struct mf_options;
  * its fields. They are a NULL-terminated list of row tables, all with offsets into the same struct. Words without "--"
  * are collected as positional arguments when @p positional_max > 0 (refused beyond that).
  *
- * "--config FILE" (YAML) is read first; flags and positional arguments win over it. Its keys are option words, or
- * "arguments": a list of positional arguments. An unknown key or a wrong type is refused with file:line:column. The
- * words config, print-config and help belong to the parser. A caller asks mf_options_origin(options, "print-config") ==
- * MF_FROM_FLAG. It looks for "--help" itself, before anything else is refused (mf_options_help_asked).
+ * "--config FILE" (YAML or JSON) is read first; flags and positional arguments win over it. Its keys are option words,
+ * or "arguments": a list of positional arguments. They may stand in sections of any name. Where @p keys (NULL: none)
+ * has "section.key", that row says the meaning. The key "enabled" of such a section switches it off by false. By true
+ * it gives its option a value where no other key does. An unknown key or a wrong type is refused with file:line:column.
+ * The words config, print-config and help belong to the parser, unless a table has a row of that word. A caller asks
+ * mf_options_origin(options, "print-config") == MF_FROM_FLAG. It looks for "--help" itself, before anything else is
+ * refused (mf_options_help_asked).
  *
  * Rules: an unknown option is refused naming the nearest one. An option given twice with different values, or two
  * aliases that disagree, are refused. "--x=v" and "--x v" are the same, and a negative number is a value; "--" ends the
@@ -84,8 +99,9 @@ struct mf_options;
  * Refuses with MF_USAGE (MF_INPUT when the config file cannot be read). Not collective: every rank parses the same
  * argv and the caller agrees.
  */
-int mf_options_parse(struct mf_options **options, const char *verb, const struct mf_opt *const *tables, void *into,
-                     size_t size, int argc, char **argv, size_t positional_max);
+int mf_options_parse(struct mf_options **options, const char *verb, const struct mf_opt *const *tables,
+                     const struct mf_opt_key *keys, void *into, size_t size, int argc, char **argv,
+                     size_t positional_max);
 
 void mf_options_free(struct mf_options *options);
 
@@ -102,6 +118,22 @@ int mf_options_env(struct mf_options *options, const char *word, const char *var
  */
 int mf_options_adopt(struct mf_options *options, const char *word, const char *place, const char *key,
                      const char *value);
+
+/** Gives options that nobody has given the values of the configuration's wishes. There is no plan. MF_USAGE. Local. */
+int mf_options_heed(struct mf_options *options);
+
+/** The wish of the configuration about option @p word, as text; NULL: there is none. */
+const char *mf_options_wished(const struct mf_options *options, const char *word);
+
+/** The plan decides about option @p word if nobody has given it. --print-config says so. */
+void mf_options_leave(struct mf_options *options, const char *word);
+
+/** Keys of the configuration that mean nothing here (@p wishes: that a plan decides about), "a, b"; NULL: none. The
+ * caller frees. */
+char *mf_options_idle(const struct mf_options *options, int wishes);
+
+/** Maps @p text, letters of any case, by "theirs=ours|..." to @p ours [size]. 0: it is not among them. */
+int mf_key_map(const char *values, const char *text, size_t size, char *ours);
 
 size_t mf_options_positional(const struct mf_options *options, const char *const **words);
 

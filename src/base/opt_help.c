@@ -31,10 +31,11 @@ static char *describe(const struct mf_opt *const *tables, const struct mf_opt *r
         fprintf(to, "%s%.*s", gap, (int)length, at);
     }
     if (*standard && row->kind > MF_UNFLAG) fprintf(to, " (%s)", standard);
-    if (row->kind == MF_FLAG && (*standard == '1' || *standard == 't')) fputs(" (the default)", to);
+    if (row->kind == MF_FLAG && !row->alias_of && (*standard == '1' || *standard == 't')) fputs(" (the default)", to);
     for (; *tables; ++tables)
         for (const struct mf_opt *r = *tables; r->word; ++r)
-            if (r->alias_of && mf_same_word(r->alias_of, row->word)) fprintf(to, "; also --%s", r->word);
+            if (r->alias_of && !mf_is_same(r) && mf_same_word(r->alias_of, row->word))
+                fprintf(to, "; also --%s", r->word);
     return MF_MUST(fclose(to) == 0 ? text : NULL, "help");
 }
 
@@ -55,7 +56,7 @@ static void help_row(const struct mf_opt *row, const char *text)
 static void help_table(const struct mf_opt *const *tables, const struct mf_opt *row)
 {
     for (; row->word; ++row) {
-        char *text = row->alias_of ? NULL : describe(tables, row);
+        char *text = row->alias_of && !mf_is_same(row) ? NULL : describe(tables, row);
 
         if (text) help_row(row, text);
         free(text);
@@ -68,20 +69,25 @@ void mf_options_help(const struct mf_opt *const *tables)
         help_table(tables, tables[t]);
         printf("\n");
     }
-    help_table(tables, mf_control_opts);
+    for (const struct mf_opt *row = mf_control_opts; row->word; ++row)
+        if (!mf_row_of(tables, row->word)) help_row(row, row->help);
+}
+
+static void man_row(const struct mf_opt *row, const char *text)
+{
+    printf(".TP\n\\fB\\-\\-");
+    mf_roff(row->word);
+    printf("\\fR\\fI%s\\fR\n", argument(row->kind));
+    mf_roff(text);
+    printf("\n");
 }
 
 static void man_table(const struct mf_opt *const *tables, const struct mf_opt *row)
 {
     for (; row->word; ++row) {
-        char *text = row->alias_of ? NULL : describe(tables, row);
+        char *text = row->alias_of && !mf_is_same(row) ? NULL : describe(tables, row);
 
-        if (!text) continue;
-        printf(".TP\n\\fB\\-\\-");
-        mf_roff(row->word);
-        printf("\\fR\\fI%s\\fR\n", argument(row->kind));
-        mf_roff(text);
-        printf("\n");
+        if (text) man_row(row, text);
         free(text);
     }
 }
@@ -89,7 +95,8 @@ static void man_table(const struct mf_opt *const *tables, const struct mf_opt *r
 void mf_options_man(const struct mf_opt *const *tables)
 {
     for (size_t t = 0; tables[t]; ++t) man_table(tables, tables[t]);
-    man_table(tables, mf_control_opts);
+    for (const struct mf_opt *row = mf_control_opts; row->word; ++row)
+        if (!mf_row_of(tables, row->word)) man_row(row, row->help);
 }
 
 static void yaml_text(FILE *to, const char *text)
@@ -131,12 +138,12 @@ static void yaml_numbers(FILE *to, const char *text)
 
 static void yaml_entry(FILE *to, const struct mf_entry *entry)
 {
-    const char *const origin[] = {"default", entry->said, "file", "environment", "flag"};
+    static const char *const origin[] = {"default", "", "file", "environment", "flag"};
     const struct mf_texts *texts = entry->field;
     int given = entry->origin != MF_FROM_DEFAULT;
 
     if (!given && !entry->row->standard && entry->row->kind > MF_UNFLAG) {
-        fprintf(to, "# %s:  # not set\n", entry->row->word);
+        fprintf(to, "# %s:  # %s\n", entry->row->word, entry->left ? "planner" : "not set");
         return;
     }
     fprintf(to, "%s%s: ", given ? "" : "# ", entry->row->word);
@@ -148,7 +155,20 @@ static void yaml_entry(FILE *to, const struct mf_entry *entry)
         yaml_text(to, entry->text);
     else
         fputs(entry->text, to);
-    fprintf(to, "  # %s\n", origin[entry->origin]);
+    if (entry->origin == MF_FROM_FOREIGN)
+        fprintf(to, "  # %s\n", entry->said);
+    else if (given && !mf_same_word(entry->row->word, entry->said))
+        fprintf(to, "  # %s, %s\n", origin[entry->origin], entry->said);
+    else
+        fprintf(to, "  # %s\n", given || !entry->left ? origin[entry->origin] : "planner");
+}
+
+/* A key of the configuration file without effect. */
+static void yaml_noted(FILE *to, const struct mf_options *options, const struct mf_noted *one)
+{
+    if (!mf_noted_shown(options, one)) return;
+    fprintf(to, "# %s:%s%s  # file, %s\n", one->key, *one->text ? " " : "", one->text,
+            one->spelling ? "but the plan decides" : "without effect here");
 }
 
 char *mf_options_yaml(const struct mf_options *options)
@@ -165,6 +185,7 @@ char *mf_options_yaml(const struct mf_options *options)
     }
     for (size_t i = 0; i < options->entries; ++i)
         if (!options->entry[i].control) yaml_entry(to, &options->entry[i]);
+    for (const struct mf_noted *one = options->noted; one; one = one->next) yaml_noted(to, options, one);
     return MF_MUST(fclose(to) == 0 ? text : NULL, "options");
 }
 

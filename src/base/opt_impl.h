@@ -1,4 +1,5 @@
-/* Private to the options: opt.c (rows and arguments), opt_value.c (values), conf.c (YAML), opt_help.c (printing). */
+/* Private to the options: opt.c (rows and arguments), opt_value.c (values), conf.c (YAML), conf_keys.c (what its keys
+ * mean), opt_help.c (printing). */
 #ifndef MF_BASE_OPT_IMPL_H
 #define MF_BASE_OPT_IMPL_H
 
@@ -15,6 +16,7 @@ struct mf_entry {
     const char *text; /* the value, canonical: equal values have equal texts */
     const char *said; /* the word that set it, as typed */
     int control;      /* config, print-config, help: not part of the configuration */
+    int left;         /* the plan decides, unless somebody has given it */
 };
 
 /** One row, aliases included, and the option it spells. */
@@ -30,8 +32,32 @@ struct mf_block {
     _Alignas(max_align_t) char at[];
 };
 
+/** A key of the configuration file and its value. */
+struct mf_item {
+    const char *section; /* "a.b.", or "" */
+    const char *key;
+    const char *at, *place; /* "file:line:column: " of key and value */
+    size_t count;
+    const char *const *words; /* [count] */
+    int quoted, list;         /* a text in quotes; a list */
+};
+
+/** One of another program that has no effect so far: without a meaning here, or a wish. */
+struct mf_noted {
+    struct mf_noted *next;
+    const char *key;                    /* with its section */
+    const struct mf_spelling *spelling; /* of a wish; NULL: it has no meaning */
+    const char *text;                   /* its value, canonical */
+    const struct mf_item *item;
+    size_t count;
+    const char *const *words; /* [count] */
+};
+
 struct mf_options {
     const char *verb;
+    const struct mf_opt_key *keys; /* NULL: none */
+    struct mf_noted *noted;        /* in the order of the file */
+    int heeded;                    /* wishes have an effect */
     size_t entries, spellings, positional, positional_max;
     struct mf_entry *entry;
     struct mf_spelling *spelling;
@@ -51,6 +77,12 @@ struct mf_said {
     enum mf_origin origin;
     int quoted; /* from YAML with quotes: a text and nothing else */
 };
+
+/** The row of this word; NULL: none. */
+const struct mf_opt *mf_row_of(const struct mf_opt *const *tables, const char *word);
+
+/** Is it a switch that is another option with a value? */
+int mf_is_same(const struct mf_opt *row);
 
 /** Rows of the words that belong to the parser. */
 extern const struct mf_opt mf_control_opts[];
@@ -72,6 +104,10 @@ const char *mf_options_try(struct mf_options *options, const char *dashes, const
 int mf_options_set(struct mf_options *options, const struct mf_spelling *spelling, const struct mf_said *said, size_t n,
                    const char *const *words);
 
+/** The value's canonical text if mf_options_set() would take these words; nothing is set. MF_USAGE. */
+int mf_options_would(struct mf_options *options, const struct mf_spelling *spelling, const struct mf_said *said,
+                     size_t n, const char *const *words, const char **text);
+
 /** One more positional argument. */
 int mf_options_argument(struct mf_options *options, const char *word);
 
@@ -80,6 +116,18 @@ int mf_options_default(struct mf_options *options, struct mf_entry *entry);
 
 /** Reads --config FILE: conf.c. */
 int mf_options_file(struct mf_options *options, const char *path);
+
+/** Do keys of other programs begin with this section? conf_keys.c. */
+int mf_keys_have(const struct mf_options *options, const char *section);
+
+/** Gives options the values of a file's items. MF_USAGE. */
+int mf_options_take(struct mf_options *options, size_t items, const struct mf_item *item);
+
+/** Is it to be told? Not a wish that has an effect, or whose option was given otherwise. */
+int mf_noted_shown(const struct mf_options *options, const struct mf_noted *one);
+
+/** Refuses a key that means no option, naming the nearest: MF_USAGE. */
+int mf_options_unknown(struct mf_options *options, const struct mf_item *item);
 
 /** Bytes of a field of this kind. */
 size_t mf_kind_size(enum mf_opt_kind kind);

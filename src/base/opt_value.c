@@ -211,28 +211,59 @@ static int check_twice(const struct mf_entry *entry, const struct mf_said *said,
     return mf_fail(MF_USAGE, "--%s and --%s contradict each other", entry->said, said->word);
 }
 
-/* Checks, then stores; @p n words, for flags one of true/false. */
-static int store(struct mf_options *options, struct mf_entry *entry, const struct mf_said *said, size_t n,
-                 const char *const *words)
+/* Reads @p n words, for flags one of true/false. *text: the value, canonical. */
+static int read(struct mf_options *options, const struct mf_opt *row, const struct mf_said *said, size_t n,
+                const char *const *words, union value *v, const char **canonical)
 {
     size_t most = 1;
-    const char **text, *joined;
-    union value v;
+    const char **text;
 
     for (size_t i = 0; i < n; ++i) most += strlen(words[i]) + 1;
     text = mf_options_keep(options, most * sizeof *text);
-    memset(&v, 0, sizeof v);
-    MF_TRY(convert(options, entry->row, said, &n, words, &v, text));
-    for (size_t i = 0; entry->row->choices && i < n; ++i) MF_TRY(check_choice(options, entry->row, said, text[i]));
-    joined = join(options, n, text);
-    MF_TRY(check_twice(entry, said, joined));
+    memset(v, 0, sizeof *v);
+    MF_TRY(convert(options, row, said, &n, words, v, text));
+    for (size_t i = 0; row->choices && i < n; ++i) MF_TRY(check_choice(options, row, said, text[i]));
+    *canonical = join(options, n, text);
+    return MF_OK;
+}
+
+static int store(struct mf_options *options, struct mf_entry *entry, const struct mf_said *said, size_t n,
+                 const char *const *words)
+{
+    const char *text;
+    union value v;
+
+    MF_TRY(read(options, entry->row, said, n, words, &v, &text));
+    MF_TRY(check_twice(entry, said, text));
     if (entry->origin > said->origin) return MF_OK; /* it was given, and says the same */
     if (entry->row->kind == MF_UNFLAG) v.flag = !v.flag;
     memcpy(entry->field, &v, mf_kind_size(entry->row->kind));
     entry->origin = said->origin;
-    entry->text = joined;
+    entry->text = text;
     entry->said = said->word;
     return MF_OK;
+}
+
+int mf_is_same(const struct mf_opt *row) { return row->alias_of && row->standard; }
+
+int mf_options_would(struct mf_options *options, const struct mf_spelling *spelling, const struct mf_said *said,
+                     size_t n, const char *const *words, const char **text)
+{
+    const struct mf_opt *row = options->entry[spelling->entry].row;
+    union value v;
+
+    MF_ASSERT(n > 0 && !mf_is_same(spelling->row));
+    return read(options, row, said, n, words, &v, text);
+}
+
+/* A switch that is another option with a value: true sets it, false says nothing. */
+static int set_same(struct mf_options *options, const struct mf_spelling *spelling, const struct mf_said *said,
+                    size_t n, const char *const *words)
+{
+    int flag = 1;
+
+    if (n > 0 && (said->quoted || !mf_word_flag(words[0], &flag))) return refuse(said, "true or false", words[0]);
+    return flag ? store(options, &options->entry[spelling->entry], said, 1, &spelling->row->standard) : MF_OK;
 }
 
 int mf_options_set(struct mf_options *options, const struct mf_spelling *spelling, const struct mf_said *said, size_t n,
@@ -242,6 +273,7 @@ int mf_options_set(struct mf_options *options, const struct mf_spelling *spellin
     struct mf_entry *entry = &options->entry[spelling->entry];
     int flag = 1;
 
+    if (mf_is_same(spelling->row)) return set_same(options, spelling, said, n, words);
     if (entry->row->kind <= MF_UNFLAG) {
         if (n > 0 && (said->quoted || !mf_word_flag(words[0], &flag))) return refuse(said, "true or false", words[0]);
         return store(options, entry, said, 1, &answer[flag ^ spelling->negate]);

@@ -14,6 +14,7 @@ struct mf_cmd {
 
     const struct mf_opt *const *tables; /* option rows, NULL-terminated; mf_common_opts among them */
     size_t size;                        /* of the options struct, whose first member is a struct mf_common */
+    const struct mf_opt_key *keys;      /* of other programs' configuration files; NULL: none */
     size_t positional_max;              /* most arguments without "--" */
 
     /** Takes options from a file that an option names, after all were parsed: MF_USAGE, MF_INPUT. Local. NULL: none. */

@@ -81,6 +81,17 @@ static void say_names(const struct mf_session *session)
     if (common->output && common->information) mf_warn("--information has no effect: --output names the file");
 }
 
+/* Keys of --config that change nothing. */
+static void say_keys(const struct mf_options *options)
+{
+    char *idle = mf_options_idle(options, 0), *wishes = mf_options_idle(options, 1);
+
+    if (idle) mf_info("%s: without effect here: %s", mf_options_config(options), idle);
+    if (wishes) mf_info("%s: the plan decides about %s", mf_options_config(options), wishes);
+    free(idle);
+    free(wishes);
+}
+
 /* Only verbs that compute on GPUs exchange between them. */
 static int open_transport(const struct mf_session *session)
 {
@@ -273,6 +284,7 @@ int mf_session_open(struct mf_session *session)
     int device = 0, cores, rc = mf_device_choose(session, &device);
 
     say_names(session);
+    say_keys(session->options);
     if (rc == MF_OK) rc = mf_agree(comm, answer_gpu_options(session));
     if (rc == MF_OK && session->work != MF_WORK_NONE) rc = mf_where_settle(session, device);
     cores = mf_session_cores(comm);

@@ -33,8 +33,19 @@ static const struct mf_opt rows[] = {MF_OPT(o, "max_iter", many, MF_LONG, "500",
                                      MF_ALIAS("steps", "max-iter"),
                                      MF_ALIAS("weights", "descriptor_weights"),
                                      MF_ALIAS("open", "non_periodic"),
+                                     MF_SAME("plain", "loss_type", "L1", "the same as --loss_type L1"),
                                      MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, common, NULL};
+static const struct mf_opt_key keys[] = {{"run.number", "seed", NULL, 0},
+                                         {"run.loss", "loss_type", "mse=MSE|rms=RMS|any=", 0},
+                                         {"run.steps_at_most", "max_iter", NULL, 1},
+                                         {"run.kinds", "descriptor_types", NULL, 0},
+                                         {"run.square", NULL, "true=", 0},
+                                         {"labels.of", NULL, NULL, 0},
+                                         {"share.enabled", "tol", "true=0.5|false=", 0},
+                                         {"share.tol", "tol", NULL, 0},
+                                         {"share.inner.name", "name", NULL, 0},
+                                         {NULL, NULL, NULL, 0}};
 
 static struct mf_options *options;
 static struct o o;
@@ -53,7 +64,7 @@ static int parse(const char *line, size_t positional_max)
     mf_err_clear();
     snprintf(copy, sizeof copy, "%s", line);
     for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) argv[argc++] = w;
-    return mf_options_parse(&options, "test", tables, &o, sizeof o, argc, argv, positional_max);
+    return mf_options_parse(&options, "test", tables, keys, &o, sizeof o, argc, argv, positional_max);
 }
 
 static int parse_file(const char *yaml, const char *flags)
@@ -148,7 +159,7 @@ static void test_file(void)
     REFUSED(parse_file("labels: [[1]]\n", ""), MF_USAGE, "nothing deeper");
     CHECK(parse_file("of the run:\n  seed: 7\n  labels: [1]\nname: x\n", "") == MF_OK && o.seed == 7);
     REFUSED(parse_file("run: {seed: x}\n", ""), MF_USAGE, ":1:13: seed must be an integer");
-    REFUSED(parse_file("run: {deeper: {seed: 1}}\n", ""), MF_USAGE, "no option 'deeper'");
+    REFUSED(parse_file("walk: {deeper: {seed: 1}}\n", ""), MF_USAGE, "no option 'deeper'");
     REFUSED(parse_file("run: &a {seed: 1}\n", ""), MF_USAGE, "tags and anchors");
     REFUSED(parse_file("name: &a b\nloss_type: *a\n", ""), MF_USAGE, "anchors");
     REFUSED(parse_file("name: !!python/object x\n", ""), MF_USAGE, "tags");
@@ -236,6 +247,63 @@ static void test_adopt(void)
     REFUSED(mf_options_adopt(options, "seed", "ds.json: ", "a.e", "x"), MF_USAGE, "ds.json: a.e must be an integer");
 }
 
+/* Keys of another program stand in sections, which may be called like an option. */
+static void test_keys(void)
+{
+    char part[128], *text;
+
+    CHECK(
+        parse_file("run:\n  number: 4\n  loss: RMS\n  kinds: [A, B]\n  square: yes\n  steps-at-most: 9\n  json: true\n"
+                   "labels: {of: [x, y]}\nshare: {enabled: true, inner: {name: q}}\n",
+                   "") == MF_OK);
+    CHECK(o.seed == 4 && strcmp(o.loss, "RMS") == 0 && o.types.count == 2 && o.many == 500 && o.json && o.tol == 0.5);
+    CHECK(strcmp(o.name, "q") == 0 && strcmp(mf_options_wished(options, "steps"), "9") == 0);
+    text = mf_options_idle(options, 0);
+    CHECK(text && strcmp(text, "labels.of") == 0);
+    free(text);
+    text = mf_options_idle(options, 1);
+    CHECK(text && strcmp(text, "run.steps_at_most") == 0);
+    free(text);
+    mf_options_leave(options, "max_iter");
+    text = mf_options_yaml(options);
+    CHECK(strstr(text, "\nseed: 4  # file, run.number\n") && strstr(text, "\n# max_iter: 500  # planner\n") &&
+          strstr(text, "\n# run.steps_at_most: 9  # file, but the plan decides\n"));
+    free(text);
+    CHECK(mf_options_heed(options) == MF_OK && o.many == 9 && !mf_options_idle(options, 1));
+    CHECK(parse_file("run: {steps_at_most: 9}\n", "--steps 3") == MF_OK && mf_options_heed(options) == MF_OK &&
+          o.many == 3 && !mf_options_idle(options, 1));
+    CHECK(parse_file("{\"share\":{\"enabled\":true,\"tol\":0.25},\"run\":{\"loss\":\"any\",\"number\":null}}", "") ==
+          MF_OK);
+    CHECK(o.tol == 0.25 && strcmp(o.loss, "MSE") == 0 && o.seed == 0);
+    CHECK(parse_file("share: {tol: 0.25, enabled: off, inner: {name: q}}\n", "") == MF_OK && o.tol == 1e-6 && !o.name);
+    snprintf(part, sizeof part, "%s:2:3: no option 'run.numbr'; try: run.number", path);
+    REFUSED(parse_file("run:\n  numbr: 3\n", ""), MF_USAGE, part);
+    REFUSED(parse_file("run: {loss: L1}\n", ""), MF_USAGE,
+            ":1:13: run.loss: 'L1' is not supported here, only mse, rms, any");
+    REFUSED(parse_file("run: {square: false}\n", ""), MF_USAGE, "run.square: 'false' is not supported here, only true");
+    REFUSED(parse_file("run: {number: x}\n", ""), MF_USAGE, ":1:15: run.number must be an integer");
+    REFUSED(parse_file("run: {steps_at_most: x}\n", ""), MF_USAGE, "run.steps_at_most must be an integer");
+    REFUSED(parse_file("run: {number: [1]}\n", ""), MF_USAGE, "run.number must be one value, not a list");
+    REFUSED(parse_file("run: {number: 1}\nseed: 2\n", ""), MF_USAGE, "'seed' and 'run.number' set the same option");
+    REFUSED(parse_file("run: {steps_at_most: 1}\nruns: {steps_at_most: 1}\n", ""), MF_USAGE,
+            "no option 'steps_at_most'");
+    REFUSED(parse_file("run: {number: {a: 1}}\n", ""), MF_USAGE, "no option 'run.number'");
+    REFUSED(parse_file("share: {inner: {deep: {a: 1}}}\n", ""), MF_USAGE, "no option 'share.inner.deep'");
+}
+
+/* A switch that is another option with a value. */
+static void test_same(void)
+{
+    CHECK(parse("--plain", 0) == MF_OK && strcmp(o.loss, "L1") == 0);
+    CHECK(strcmp(mf_options_said(options, "loss_type"), "plain") == 0 && !mf_options_takes(tables, "--plain"));
+    CHECK(parse("--plain=false a", 1) == MF_OK && strcmp(o.loss, "MSE") == 0 && parse("--plain a", 1) == MF_OK);
+    CHECK(parse("--plain --loss_type L1", 0) == MF_OK);
+    REFUSED(parse("--plain --loss_type RMS", 0), MF_USAGE, "--plain and --loss_type contradict each other");
+    REFUSED(parse("--plain=3", 0), MF_USAGE, "--plain must be true or false");
+    CHECK(parse_file("plain: true\n", "") == MF_OK && strcmp(o.loss, "L1") == 0);
+    CHECK(parse_file("plain: true\n", "--loss_type RMS") == MF_OK && strcmp(o.loss, "RMS") == 0);
+}
+
 /* Positional arguments are part of the configuration; those of the command line replace them. */
 static void test_arguments(void)
 {
@@ -266,6 +334,8 @@ int main(void)
     test_file();
     test_record();
     test_print();
+    test_keys();
+    test_same();
     test_arguments();
     test_adopt();
     mf_options_free(options);

@@ -19,7 +19,7 @@ static int with(int argc, char **argv, void (*use)(struct mf_session *))
 {
     struct mf_options *options = NULL;
     struct mf_session session = {.comm = &comm, .common = &common, .remedy = "fewer words"};
-    int rc = mf_options_parse(&options, "test", tables, &common, sizeof common, argc, argv, 0);
+    int rc = mf_options_parse(&options, "test", tables, NULL, &common, sizeof common, argc, argv, 0);
 
     if (rc != MF_OK) return rc;
     session.options = options;

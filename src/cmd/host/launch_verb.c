@@ -61,8 +61,8 @@ static int parse_task(const struct mf_launch_verb *verb, const struct mf_job *jo
 
     *t = (struct task){.into = MF_MUST(calloc(1, cmd->size), "options")};
     words_of(job, number, verb, &t->words);
-    rc = mf_options_parse(&t->options, cmd->name, cmd->tables, t->into, cmd->size, (int)(verb->words - verb->name),
-                          t->words.at + verb->name, cmd->positional_max);
+    rc = mf_options_parse(&t->options, cmd->name, cmd->tables, cmd->keys, t->into, cmd->size,
+                          (int)(verb->words - verb->name), t->words.at + verb->name, cmd->positional_max);
     if (rc == MF_OK && cmd->adopt) rc = cmd->adopt(t->options, t->into);
     return of_verb(cmd, rc);
 }

@@ -90,6 +90,10 @@ size_t mf_dataset_column(const struct mf_dataset *set, const char *name);
 /** Refuses with MF_INPUT a set without a sample in @p split. Local. */
 int mf_dataset_needs(const struct mf_dataset *set, enum mf_split split);
 
+/** Keeps at most @p most samples of the train split. It keeps a tenth as many of the others, and at least one. They are
+ * evenly spaced, in their order. Then the hash is another one. Local. */
+void mf_dataset_limit(struct mf_dataset *set, size_t most);
+
 /**
  * Fills split [n] at random. @p part {train, validation} are shares; the rest is the test split. Error diffusion over
  * the classes in turn divides every class, and the whole set. Each is within one sample of these shares. A class of two

@@ -2,8 +2,11 @@
 #include "io/dataset.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "io/hash.h"
 #include "src/base/err.h"
 #include "src/base/order.h"
 
@@ -84,4 +87,22 @@ int mf_split_make(size_t n, const int32_t *label, size_t classes, const double p
     free(end);
     free(row);
     return MF_OK;
+}
+
+void mf_dataset_limit(struct mf_dataset *set, size_t most)
+{
+    char text[MF_HASH_TEXT + 32];
+    int cut = 0;
+
+    for (int k = 0; k < MF_SPLITS; ++k) {
+        const size_t all = set->count[k], tenth = most / 10 ? most / 10 : 1, wanted = k == MF_TRAIN ? most : tenth;
+
+        if (all <= wanted) continue;
+        for (size_t i = 0; i < wanted; ++i) set->id[k][i] = set->id[k][i * all / wanted];
+        set->count[k] = wanted;
+        cut = 1;
+    }
+    if (!cut) return;
+    snprintf(text, sizeof text, "%s, at most %zu", set->hash, most);
+    mf_hash_bytes(text, strlen(text), set->hash);
 }

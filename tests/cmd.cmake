@@ -2,7 +2,7 @@ mf_test(NAME cmd_doctor SOURCE unit/cmd_doctor.c ROOM mf_cmd)
 mf_test(NAME cmd_session SOURCE unit/cmd_session.c ROOM mf_cmd RANKS 1 2 3)
 
 # Whole programs: tests/cli/<name>.py MESOFORGE MPIEXEC
-foreach(name answer asked bench dataset dataset_files deepspeed ending foreign formats generate given hostile learn match_io meaning moe pictures questions report seals sentences terminal tiles train)
+foreach(name answer asked bench dataset dataset_files deepspeed ending foreign formats generate given hostile keys learn match_io meaning moe pictures questions report seals sentences terminal tiles train)
   add_test(NAME ${name} COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

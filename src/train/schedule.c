@@ -8,7 +8,8 @@ static double bend(double a, double b, double t) { return b + (a - b) * (1 + cos
 
 static double one_cycle(const struct mf_schedule *s, size_t step)
 {
-    const double start = s->rate / 25, end = start / 1e4, rise = 0.3 * (double)s->steps - 1;
+    const double start = s->rate / 25, end = start / 1e4;
+    const double rise = (s->rise > 0 ? s->rise : 0.3) * (double)s->steps - 1;
 
     if ((double)step <= rise) return bend(start, s->rate, (double)step / rise);
     return bend(s->rate, end, ((double)step - rise) / ((double)s->steps - 1 - rise));

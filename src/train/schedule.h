@@ -12,8 +12,9 @@ enum mf_schedule_kind { MF_SCHEDULE_COSINE, MF_SCHEDULE_CONSTANT, MF_SCHEDULE_ON
 struct mf_schedule {
     enum mf_schedule_kind kind;
     double rate;          /* the highest */
-    size_t warmup, steps; /* one-cycle has a rise of its own, 30 % of the steps */
+    size_t warmup, steps; /* one-cycle has a rise of its own */
     int log;              /* the rise is that of a logarithm: steep, then flat */
+    double rise;          /* of one-cycle, in place of 30 %: share of the steps; 0: none */
 };
 
 /** The learning rate of @p step, counted from 0. Later steps have the rate of the last.

@@ -214,19 +214,6 @@ static void text_of(const struct reader *r, const char *key, const struct mf_jso
         snprintf(text, KEY, "adam with L2");
 }
 
-/* Maps @p text by "theirs=ours|..." to @p ours; 0: it is not among them. */
-static int mapped(const char *values, const char *text, char ours[KEY])
-{
-    const size_t length = strlen(text);
-
-    for (const char *pair = values; *pair; pair += strcspn(pair, "|"), pair += *pair == '|') {
-        if (strncasecmp(pair, text, length) != 0 || pair[length] != '=') continue;
-        snprintf(ours, KEY, "%.*s", (int)strcspn(pair + length + 1, "|"), pair + length + 1);
-        return 1;
-    }
-    return 0;
-}
-
 /* The rate of a scheduler replaces that of the optimiser. */
 static int is_overruled(const struct reader *r, const char *key)
 {
@@ -240,7 +227,7 @@ static void take(struct reader *r, const struct row *row, const char *text)
     snprintf(ours, sizeof ours, "%s", text);
     if (!row->option && !row->values) add(&r->idle, row->key, "");
     if (!r->options) return;
-    if (row->values && !mapped(row->values, text, ours))
+    if (row->values && !mf_key_map(row->values, text, sizeof ours, ours))
         add(&r->refused, row->key, text);
     else if (row->option && *ours && r->rc == MF_OK && !is_overruled(r, row->key))
         r->rc = mf_options_adopt(r->options, row->option, r->place, row->key, ours);

@@ -107,6 +107,7 @@ const struct mf_cmd mf_cmd_train_vqa = {
             "  mpirun -n 2 mesoforge train vqa --data asked.h5 --results-dir run\n"
             "  mesoforge eval run/model.safetensors --data asked.h5\n",
     .tables = tables,
+    .keys = mf_train_keys,
     .size = sizeof(struct mf_train_cmd),
     .adopt = adopt,
     .check = mf_train_checked,

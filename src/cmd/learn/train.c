@@ -289,7 +289,7 @@ int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, const
                       mf_train_opts_of(session, o, kind, job.set, (size_t)session->comm->size, &job.task, &job.opts));
     if (rc == MF_OK && more && more->check) rc = mf_agree(session->comm, more->check(more->context, &job.opts));
     if (rc == MF_OK) mf_train_unused(session, o, job.set);
-    if (rc == MF_OK) warn_of_set(job.set, &job.task);
+    if (rc == MF_OK && !o->unchecked) warn_of_set(job.set, &job.task);
     if (rc == MF_OK) warn_of_warmup(&job.opts.schedule);
     if (rc == MF_OK) rc = session->common->dry_run ? mf_train_dry(session, o, job.set, &job.opts) : train(&job);
     close_job(&job);
@@ -304,4 +304,3 @@ int mf_train_checked(const struct mf_session *s, void *options)
 }
 
 const char *const mf_train_names[] = {"results-dir", NULL};
-const char *const mf_train_small[] = {"epochs", "1", "max-steps", "20", NULL};

@@ -200,7 +200,6 @@ static int run(struct mf_session *s, void *options)
 static const struct mf_opt *const tables[] = {mf_mixture_rows, mf_train_rows,    mf_label_rows,  mf_column_rows,
                                               mf_moe_rows,     mf_log_view_rows, mf_common_opts, NULL};
 static const char *const names[] = {"results-dir", NULL};
-static const char *const small[] = {"epochs", "1", "max-steps", "20", NULL};
 
 const struct mf_cmd mf_cmd_train_moe = {
     .name = "train moe",
@@ -215,6 +214,7 @@ const struct mf_cmd mf_cmd_train_moe = {
             "  mesoforge synth --num-samples 4000 --size 32 32 --output micro.h5\n"
             "  mpirun -n 2 mesoforge train moe --data micro.h5 --results-dir run\n",
     .tables = tables,
+    .keys = mf_train_keys,
     .size = sizeof(struct mf_moe_cmd),
     .adopt = mf_moe_adopt,
     .check = mf_train_checked,
@@ -225,5 +225,5 @@ const struct mf_cmd mf_cmd_train_moe = {
     .writes = 1,
     .checkpoints = 1,
     .names = names,
-    .small = small,
+    .small = mf_train_small,
 };

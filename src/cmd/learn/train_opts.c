@@ -1,7 +1,6 @@
 /* See train_opts.h. */
 #include "src/cmd/learn/train_opts.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,6 @@
 #include "src/cmd/learn/unet_teacher.h"
 #include "src/cmd/planned.h"
 #include "src/train/slots.h"
-
-static const double MOST_SCALE = 4294967296.0;
 
 #define OPTIMIZERS "adamw|adam|sgd"
 #define OFFLOADS   "auto|none|optimizer"
@@ -66,13 +63,23 @@ const struct mf_opt mf_train_rows[] = {
     ROW("new-head", new_head, MF_FLAG, NULL,
         "with --model: the last layer begins anew, as it does by itself if the file has other classes or columns"),
     ROW("freeze", freeze, MF_TEXT, NULL, "parts of the network that are not trained, by names: stem,stages.0"),
+    ROW("resume-from-checkpoint", resume, MF_TEXT, NULL,
+        "a model, or the folder of one: begin with its weights, as --model; --results-dir itself: go on with that run, "
+        "as --restart auto"),
     ROW("epochs", epochs, MF_LONG, "20", "times that every sample of the train split is seen"),
     ROW("max-steps", max_steps, MF_LONG, "0", "end after this many steps; 0: after --epochs"),
+    ROW("max-samples", max_samples, MF_LONG, "0",
+        "learn from this many samples, and score a tenth as many of each other split; 0: all"),
+    ROW("debug", debug, MF_FLAG, NULL,
+        "a small run that checks itself, where options do not say otherwise: --batch-size 4 --accumulation-steps 1 "
+        "--max-samples 100 --epochs 1 --max-steps 20 --compare-replicas 1"),
     ROW("learning-rate", rate, MF_REAL, NULL,
         "of the optimiser, at its highest; left out: the network's own (cnn: 0.003, convnext: 0.002, others: 0.001)"),
     MF_CHOICE(mf_train_cmd, "schedule", schedule, "cosine", MF_SCHEDULES,
               "learning rate over the steps; all but one-cycle begin with --warmup"),
     ROW("warmup", warmup, MF_LONG, NULL, "steps in which the learning rate rises; left out: 5 % of all, at most 500"),
+    ROW("warmup-ratio", warmup_share, MF_REAL, NULL,
+        "the same as a share of all steps (0..1]; of one-cycle: left out: 0.3"),
     MF_CHOICE(mf_train_cmd, "warmup-shape", warmup_shape, "linear", MF_WARMUPS, "how the learning rate rises"),
     MF_CHOICE(mf_train_cmd, "optimizer", optimizer, "adamw", OPTIMIZERS,
               "adamw: decay apart from the gradient; adam, sgd: decay as part of it (L2)"),
@@ -118,10 +125,10 @@ const struct mf_opt mf_train_rows[] = {
     ROW("max-skips", max_skips, MF_LONG, "20", "end after so many steps in a row whose gradients are not finite"),
     ROW("compare-replicas", compare, MF_LONG, "500",
         "ranks compare their copies of the parameters after every so many steps; 0: never"),
-    ROW("use-ddp", ddp, MF_FLAG, NULL, "the same as --zero 0"),
+    MF_SAME("use-ddp", "zero", "0", "the same as --zero 0"),
     ROW("deepspeed", config, MF_TEXT, NULL,
         "take options from this configuration of DeepSpeed (JSON); docs/LEARNING.md has its keys"),
-    ROW("use-deepspeed", deepspeed, MF_FLAG, NULL, "--zero 1, or more where that does not fit"),
+    ROW("use-deepspeed", deepspeed, MF_FLAG, NULL, "--zero 2, unless that or --deepspeed says 1 or 3"),
     MF_CHOICE(mf_train_cmd, "recompute", recompute, "auto", RECOMPUTES,
               "activations that backward computes again instead of keeping: norms and activations, or all of a block; "
               "auto: what fits"),
@@ -131,6 +138,8 @@ const struct mf_opt mf_train_rows[] = {
         "on a GPU: large activations wait for backward in the node's memory"),
     ROW("num-workers", workers, MF_TEXT, "auto", "threads of a rank that read samples; 0: none; auto, or -1: chosen"),
     MF_PLAN_ROW(mf_train_cmd),
+    MF_SAME("auto-optimize", "plan", "auto", "the same as --plan auto"),
+    MF_SAME("no-auto-optimize", "plan", "off", "the same as --plan off"),
     ROW("show-list", show_list, MF_FLAG, NULL, "print all lists of a step, with the places of tensors in memory"),
     ROW("monitor-gpu", monitor, MF_FLAG, NULL,
         "use, memory, temperature and power of the GPUs of rank 0's node, in metrics and progress; memory and load of "
@@ -138,7 +147,11 @@ const struct mf_opt mf_train_rows[] = {
     ROW("monitor-interval", monitor_every, MF_REAL, "10", "--monitor-gpu: time between looks [s]"),
     ROW("no-csv", no_csv, MF_FLAG, NULL, "write no tables (metrics-step.csv, metrics-epoch.csv)"),
     ROW("no-events", no_events, MF_FLAG, NULL, "write no event files of TensorBoard"),
+    MF_SAME("disable-wandb", "no-events", "true", "the same as --no-events, which Weights & Biases would read"),
     ROW("no-plots", no_plots, MF_FLAG, NULL, "draw no pictures"),
+    ROW("skip-data-check", unchecked, MF_FLAG, NULL,
+        "begin without the look for what makes samples hard to learn from, such as empty classes and dark channels"),
+    MF_ALIAS("output-dir", "results-dir"),
     MF_KEEP_ROWS(mf_train_cmd),
     MF_OPT_END};
 
@@ -182,143 +195,11 @@ int mf_train_adopt(struct mf_options *options, const void *into)
     const struct mf_train_cmd *o = into;
     char place[MF_ARCH_WORD + 20];
 
+    MF_TRY(mf_train_adopt_given(options, o));
     snprintf(place, sizeof place, "--arch %.*s", MF_ARCH_WORD, o->arch);
     MF_TRY(mf_train_adopt_word(options, place, o->arch));
     if (o->teacher) MF_TRY(mf_unet_adopt(options, o->teacher));
     return o->config ? mf_deepspeed_adopt(options, o->config) : MF_OK;
-}
-
-static int positive(const char *option, long value)
-{
-    return value >= 0 ? MF_OK : mf_fail(MF_USAGE, "--%s %ld: it cannot be negative", option, value);
-}
-
-static int at_least_one(const char *option, long value)
-{
-    return value >= 1 ? MF_OK : mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", option, value);
-}
-
-/* An option that was given must be at least 1. Products of three such numbers are below 2^63. */
-static int counted(const struct mf_session *s, const char *option, long value)
-{
-    enum { MOST = 1 << 20 };
-
-    if (!mf_options_given(s->options, option) || (value >= 1 && value <= MOST)) return MF_OK;
-    return mf_fail(MF_USAGE, "--%s %ld: it must be from 1 to %d", option, value, MOST);
-}
-
-static int below_one(const char *option, double value)
-{
-    if (value >= 0 && value < 1) return MF_OK;
-    return mf_fail(MF_USAGE, "--%s %g: it must be from 0 to below 1", option, value);
-}
-
-/* Options of questions. */
-static int check_questions(const struct mf_session *s, const struct mf_train_cmd *o)
-{
-    enum { FEWEST = 2, MOST = 512 }; /* a text has a token at each end */
-
-    if (!mf_options_knows(s->options, "max-tokens")) return MF_OK;
-    if (o->max_tokens < FEWEST || o->max_tokens > MOST)
-        return mf_fail(MF_USAGE, "--max-tokens %ld: it must be from %d to %d", o->max_tokens, FEWEST, MOST);
-    if (o->findings_weight >= 0 && isfinite(o->findings_weight)) return MF_OK;
-    return mf_fail(MF_USAGE, "--findings-weight %g: it cannot be negative", o->findings_weight);
-}
-
-static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *o)
-{
-    MF_TRY(counted(s, "batch-size", o->batch));
-    MF_TRY(counted(s, "effective-batch", o->effective));
-    MF_TRY(counted(s, "accumulation-steps", o->accumulation));
-    MF_TRY(counted(s, "experts", o->experts));
-    MF_TRY(counted(s, "top-k", o->top));
-    MF_TRY(counted(s, "expert-ways", o->ways));
-    if (!(o->temperature > 0)) return mf_fail(MF_USAGE, "--temperature %g: it must be above 0", o->temperature);
-    MF_TRY(counted(s, "epochs", o->epochs));
-    MF_TRY(positive("max-steps", o->max_steps));
-    MF_TRY(positive("warmup", o->warmup));
-    MF_TRY(positive("patience", o->patience));
-    MF_TRY(positive("keep-last", o->keep_last));
-    MF_TRY(positive("slots", o->slots));
-    MF_TRY(at_least_one("loss-scale-window", o->scale_window));
-    MF_TRY(at_least_one("loss-scale-hysteresis", o->scale_patience));
-    MF_TRY(at_least_one("max-skips", o->max_skips));
-    if (o->compare < 0) return mf_fail(MF_USAGE, "--compare-replicas %ld: it cannot be negative", o->compare);
-    if (!(o->loss_scale >= 1 && o->loss_scale <= MOST_SCALE && exp2(rint(log2(o->loss_scale))) == o->loss_scale))
-        return mf_fail(MF_USAGE, "--loss-scale %g: it must be a power of two from 1 to 2^32", o->loss_scale);
-    if (mf_options_given(s->options, "learning-rate") && !(o->rate > 0))
-        return mf_fail(MF_USAGE, "--learning-rate %g: it must be above 0", o->rate);
-    if (!(o->decay >= 0)) return mf_fail(MF_USAGE, "--weight-decay %g: it cannot be negative", o->decay);
-    MF_TRY(below_one("momentum", o->momentum));
-    MF_TRY(below_one("beta-1", o->beta_1));
-    MF_TRY(below_one("beta-2", o->beta_2));
-    MF_TRY(below_one("label-smoothing", o->smoothing));
-    MF_TRY(check_questions(s, o));
-    if (!(o->monitor_every >= 0))
-        return mf_fail(MF_USAGE, "--monitor-interval %g: it cannot be negative", o->monitor_every);
-    MF_TRY(below_one("average", o->average));
-    if (!(o->epsilon > 0)) return mf_fail(MF_USAGE, "--epsilon %g: it must be above 0", o->epsilon);
-    if (o->clip >= 0) return MF_OK;
-    return mf_fail(MF_USAGE, "--clip %g: it cannot be negative", o->clip);
-}
-
-static int has_free_workers(const char *text) { return strcmp(text, "auto") == 0 || strcmp(text, "-1") == 0; }
-
-static int check_workers(const char *text)
-{
-    char *end;
-    const long workers = strtol(text, &end, 10);
-
-    if (has_free_workers(text) || (*text && !*end && workers >= 0 && workers <= 1024)) return MF_OK;
-    return mf_fail(MF_USAGE, "--num-workers %s: it must be auto, or a number from 0 to 1024", text);
-}
-
-/* Does a configuration file say both? A file of Morph does, and its batch is of a step. */
-static int are_filed(const struct mf_session *s)
-{
-    return mf_options_origin(s->options, "batch-size") == MF_FROM_FILE &&
-           mf_options_origin(s->options, "auto-batch-size") == MF_FROM_FILE;
-}
-
-/* Checks the options about the planner, which may contradict each other. */
-static int check_planning(const struct mf_session *s, const struct mf_train_cmd *o)
-{
-    const int off = strcmp(o->plan, "off") == 0;
-
-    if (!*o->plan) return mf_fail(MF_USAGE, "--plan must be auto, off or a file of mesoforge plan --output");
-    if (o->ddp && o->deepspeed) return mf_fail(MF_USAGE, "--use_ddp and --use_deepspeed contradict each other");
-    if (o->ddp && o->zero[0] >= '1' && o->zero[0] <= '3')
-        return mf_fail(MF_USAGE, "--use_ddp is --zero 0: it and --zero %s contradict each other", o->zero);
-    if (o->deepspeed && o->zero[0] == '0')
-        return mf_fail(MF_USAGE, "--use_deepspeed is --zero 1, 2 or 3: it and --zero 0 contradict each other");
-    if (o->compile && o->compile_mode[0] == 'n')
-        return mf_fail(MF_USAGE, "--compile and --compile-mode none contradict each other: leave one of them out");
-    if (o->new_head && !(o->model && *o->model))
-        return mf_fail(MF_USAGE, "--new-head: without --model FILE all layers are new; leave it out");
-    if (o->auto_batch && mf_options_given(s->options, "batch-size") && !are_filed(s))
-        return mf_fail(MF_USAGE, "--auto-batch-size chooses --batch-size: leave one of them out");
-    if (o->auto_batch && strcmp(o->plan, "auto") != 0)
-        return mf_fail(MF_USAGE, "--auto-batch-size plans: it and --plan %s contradict each other", o->plan);
-    if (off && o->deepspeed && !strcmp(o->zero, "auto"))
-        return mf_fail(MF_USAGE, "--use_deepspeed plans: with --plan off say --zero 1, 2 or 3");
-    if (o->show_list && s->common->json)
-        return mf_fail(MF_USAGE, "--show-list and --json both print: leave one of them out");
-    return check_workers(o->workers);
-}
-
-int mf_train_check_values(const struct mf_session *s, const struct mf_train_cmd *o)
-{
-    MF_TRY(mf_deepspeed_explain(s->options, o->config, check_numbers(s, o)));
-    return mf_deepspeed_explain(s->options, o->config, check_planning(s, o));
-}
-
-int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o)
-{
-    if (!o->data || !*o->data)
-        return mf_fail(MF_USAGE,
-                       "no dataset; try: --data FILE.h5, one of mesoforge synth --num-samples or data import");
-    MF_TRY(mf_train_check_values(s, o));
-    return mf_keep_check(s, &o->keep);
 }
 
 /* -- batches -- */
@@ -417,9 +298,8 @@ static struct mf_train_range stages_of(const struct mf_train_cmd *o)
 {
     const int stage = o->zero[0] - '0';
 
-    if (o->ddp) return (struct mf_train_range){0, 0};
     if (strcmp(o->zero, "auto") != 0) return (struct mf_train_range){stage, stage};
-    return (struct mf_train_range){o->deepspeed, 3};
+    return o->deepspeed ? (struct mf_train_range){2, 2} : (struct mf_train_range){0, 3};
 }
 
 static struct mf_train_range recompute_of(const struct mf_train_cmd *o)
@@ -467,7 +347,7 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
                                  .recompute = recompute_of(o),
                                  .offload = offload_of(o),
                                  .spill = spill_of(o),
-                                 .readers = has_free_workers(o->workers) ? -1 : strtol(o->workers, NULL, 10),
+                                 .readers = mf_train_free_workers(o->workers) ? -1 : strtol(o->workers, NULL, 10),
                                  .comm = s->comm,
                                  .worth = !o->auto_batch};
 
@@ -501,6 +381,13 @@ static enum mf_op_id optimizer_of(const char *word)
     return op[mf_options_choice(OPTIMIZERS, word)];
 }
 
+/* The share that counts; 0: there is none, or steps were given in its place. */
+static double warmup_share(const struct mf_session *s, const struct mf_train_cmd *o)
+{
+    return mf_options_origin(s->options, "warmup") > mf_options_origin(s->options, "warmup-ratio") ? 0
+                                                                                                   : o->warmup_share;
+}
+
 static void find_schedule(const struct mf_session *s, const struct mf_train_cmd *o, size_t samples,
                           struct mf_train_opts *opts)
 {
@@ -508,11 +395,16 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
     const size_t steps = o->max_steps && (size_t)o->max_steps < all ? (size_t)o->max_steps : all;
     const struct mf_train_phase *phase = mf_train_phase_of(o);
     const size_t usual = phase ? steps / phase->warmup : steps / 20 < 500 ? steps / 20 : 500;
+    const double share = warmup_share(s, o);
 
-    opts->schedule = (struct mf_schedule){(enum mf_schedule_kind)mf_options_choice(MF_SCHEDULES, o->schedule),
-                                          o->rate > 0 ? o->rate : opts->arch->rate,
-                                          mf_options_given(s->options, "warmup") ? (size_t)o->warmup : usual, steps,
-                                          mf_options_choice(MF_WARMUPS, o->warmup_shape)};
+    opts->schedule = (struct mf_schedule){.kind = (enum mf_schedule_kind)mf_options_choice(MF_SCHEDULES, o->schedule),
+                                          .rate = o->rate > 0 ? o->rate : opts->arch->rate,
+                                          .warmup = share > 0 ? (size_t)(share * (double)steps)
+                                                    : mf_options_given(s->options, "warmup") ? (size_t)o->warmup
+                                                                                             : usual,
+                                          .steps = steps,
+                                          .log = mf_options_choice(MF_WARMUPS, o->warmup_shape)};
+    if (opts->schedule.kind == MF_SCHEDULE_ONE_CYCLE) opts->schedule.rise = share;
 }
 
 static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
@@ -575,7 +467,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
                                    .recompute = (enum mf_recompute)recompute_of(o).least,
                                    .offload = offload_of(o).least,
                                    .spill = spill_of(o),
-                                   .readers = has_free_workers(o->workers) ? 1 : strtoul(o->workers, NULL, 10),
+                                   .readers = mf_train_free_workers(o->workers) ? 1 : strtoul(o->workers, NULL, 10),
                                    .skips = (size_t)o->max_skips,
                                    .compare = (size_t)o->compare,
                                    .compile = (enum mf_compile)mf_options_choice(COMPILES, o->compile_mode),

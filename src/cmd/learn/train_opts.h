@@ -11,7 +11,7 @@
 struct mf_train_cmd {
     struct mf_common common;
     struct mf_keep keep;
-    const char *data, *results_dir, *arch, *model, *freeze, *teacher, *merit, *phase;
+    const char *data, *results_dir, *arch, *model, *freeze, *teacher, *merit, *phase, *resume;
     struct mf_texts columns, condition, augment;
     long width, depth, heads, patch, blocks, deep, attention, text_width, text_depth;
     long experts, top;
@@ -19,7 +19,8 @@ struct mf_train_cmd {
     const char *features, *strategy, *image;
     long ways;
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
-    long made, epochs, max_steps, warmup, patience, keep_last;
+    long made, epochs, max_steps, max_samples, warmup, patience, keep_last;
+    double warmup_share;
     const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision,
         *compile_mode, *compile_scope;
     long max_tokens;
@@ -31,8 +32,8 @@ struct mf_train_cmd {
     int monitor;
     long scale_window, scale_patience, max_skips, compare;
     double loss_scale;
-    int new_head, auto_batch, ddp, deepspeed, show_list, spill, mixed, compile;
-    int exact, no_csv, no_events, no_plots;
+    int new_head, auto_batch, deepspeed, show_list, spill, mixed, compile;
+    int exact, no_csv, no_events, no_plots, debug, unchecked;
 };
 
 #define MF_TRAIN_ROW(word, field, kind, standard, help) MF_OPT(mf_train_cmd, word, field, kind, standard, help)
@@ -103,6 +104,16 @@ extern const struct mf_opt mf_classify_rows[], mf_regress_rows[], mf_mixture_row
 extern const struct mf_opt mf_train_rows[], mf_label_rows[], mf_column_rows[], mf_diffuse_rows[], mf_vqa_rows[],
     mf_moe_rows[];
 
+/** Keys of the planner's guide (docs/FROM-VQA.md) in files of --config; for a row's keys. */
+extern const struct mf_opt_key mf_train_keys[];
+
+/** Options and values, alternating, that make a run small; NULL ends them. */
+extern const char *const mf_train_small[];
+
+/** Takes options from --debug, --resume-from-checkpoint and, where nothing is planned, from the configuration's
+ * wishes. MF_USAGE, MF_INPUT. Local. */
+int mf_train_adopt_given(struct mf_options *options, const struct mf_train_cmd *o);
+
 /** Takes options from the word of --arch, from the files of --teacher and --deepspeed; for a row's adopt. */
 int mf_train_adopt(struct mf_options *options, const void *into);
 
@@ -128,6 +139,9 @@ int mf_moe_opts(const struct mf_moe_cmd *o, struct mf_train_opts *opts);
 /** Refuses options that contradict each other: MF_USAGE. The second does not ask for --data. Local. */
 int mf_train_check(const struct mf_session *session, const struct mf_train_cmd *o);
 int mf_train_check_values(const struct mf_session *session, const struct mf_train_cmd *o);
+
+/** Does --num-workers leave the choice to the plan? */
+int mf_train_free_workers(const char *text);
 
 /** Makes one of options that a configuration file has beside each other. After the checks. Local. */
 void mf_train_settle(const struct mf_session *session, struct mf_train_cmd *o);

@@ -247,6 +247,7 @@ const struct mf_cmd mf_cmd_plan_train = {
         "classify|regress|moe (--data FILE | --size y x) [--hardware FILE] [--ranks N] [--explain] [OPTION VALUE ...]",
     .text = text,
     .tables = tables,
+    .keys = mf_train_keys,
     .size = sizeof(struct plan_cmd),
     .positional_max = 1,
     .adopt = mf_moe_adopt,

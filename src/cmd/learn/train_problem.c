@@ -35,6 +35,7 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
                 "%.17g\n--balance: %.17g\n--features: %s\n",
                 a->experts, a->top, a->temperature, a->noise, a->capacity, a->balance, mf_features_names[a->features]);
     if (o->type != MF_F32) fprintf(to, "--precision-type: %s\n", mf_type_name(o->type));
+    if (o->schedule.rise > 0) fprintf(to, "--warmup-ratio: %.17g\n", o->schedule.rise);
     if (o->schedule.log) fprintf(to, "--warmup-shape: log\n");
     if (o->average > 0) fprintf(to, "--average: %.17g\n", o->average);
     if (o->freeze) fprintf(to, "--freeze: %s\n", o->freeze);

@@ -100,7 +100,9 @@ int mf_train_set(const struct mf_session *s, const struct mf_train_cmd *o, const
                  struct mf_dataset **set)
 {
     MF_TRY(mf_learn_open(kind->learn, s->comm, o->data, set));
-    return mf_agree(s->comm, kind->choose ? kind->choose(o, *set) : MF_OK);
+    MF_TRY(mf_agree(s->comm, kind->choose ? kind->choose(o, *set) : MF_OK));
+    if (o->max_samples) mf_dataset_limit(*set, (size_t)o->max_samples);
+    return MF_OK;
 }
 
 int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *t)

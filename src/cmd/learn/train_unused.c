@@ -1,20 +1,10 @@
-/* See train_opts.h: makes one of two options, and reports those without effect in a training. */
+/* See train_opts.h: reports options without effect in a training. */
 #include <string.h>
 
 #include "src/base/log.h"
 #include "src/cmd/learn/deepspeed.h"
 #include "src/cmd/learn/train_opts.h"
 #include "src/cmd/unused.h"
-
-void mf_train_settle(const struct mf_session *s, struct mf_train_cmd *o)
-{
-    if (!o->auto_batch || !o->batch) return;
-    if (!mf_options_given(s->options, "effective-batch")) o->effective = o->batch;
-    mf_info("auto-batch-size and batch-size %ld of the configuration: a step has %ld samples, and its passes are "
-            "chosen",
-            o->batch, o->effective);
-    o->batch = 0;
-}
 
 void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set)
 {

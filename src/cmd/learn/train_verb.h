@@ -11,7 +11,7 @@
 /** The kinds that train_kinds.c lists. */
 extern const struct mf_train_kind mf_train_classify, mf_train_regress, mf_train_diffuse, mf_train_vqa;
 
-extern const char *const mf_train_names[], *const mf_train_small[];
+extern const char *const mf_train_names[];
 
 #define MF_TRAIN_TEXT                                                                                                \
     "Ranks share the samples of a step and sum gradients while backward still runs. The result does not depend on "  \
@@ -39,14 +39,14 @@ extern const char *const mf_train_names[], *const mf_train_small[];
         return mf_infer_check(s, options, "infer " #kind);                                              \
     }
 
-#define MF_TRAIN_VERB(kind, what, target, text_, tables_)                                                             \
-    {                                                                                                                 \
-        .name = "train " #kind, .summary = "train a network that " what " of microstructures",                        \
-        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]", .text = (text_),  \
-        .tables = (tables_), .size = sizeof(struct mf_train_cmd), .adopt = mf_train_adopt, .check = mf_train_checked, \
-        .check_plan = train_ahead, .run = train_run, .work = MF_WORK_GPUS,                                            \
-        .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1,                     \
-        .names = mf_train_names, .small = mf_train_small,                                                             \
+#define MF_TRAIN_VERB(kind, what, target, text_, tables_)                                                            \
+    {                                                                                                                \
+        .name = "train " #kind, .summary = "train a network that " what " of microstructures",                       \
+        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]", .text = (text_), \
+        .tables = (tables_), .keys = mf_train_keys, .size = sizeof(struct mf_train_cmd), .adopt = mf_train_adopt,    \
+        .check = mf_train_checked, .check_plan = train_ahead, .run = train_run, .work = MF_WORK_GPUS,                \
+        .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1,                    \
+        .names = mf_train_names, .small = mf_train_small,                                                            \
     }
 
 #define MF_INFER_VERB(kind, what, example)                                                                            \

@@ -150,6 +150,14 @@ def numbers():
     has(["--debug", "--launcher", "mpirun"], "--batch-size 4 --max-iter 20 --logging-level 10")
     has(["--debug", "--launcher", "mpirun"], "--max_iter 7", lacks=("--max-iter",), verb=run + ["--max_iter", "7"])
     has(["--debug", "--launcher", "mpirun"], "--logging-level 10", lacks=("--batch-size",), verb=["probe"])
+    learn, gpus = ["train", "classify", "--data", "s.h5"], ["--num_gpus", "4", "--launcher", "mpirun"]
+    with open("learn.yaml", "w") as file:
+        file.write("training:\n  batch_size_per_gpu: 4\ndeepspeed:\n  stage: 3\nzero: 1\n")
+    has([*gpus, "--config", "learn.yaml", "--deepspeed", "--debug"], "-n 4", "train classify --config learn.yaml --data s.h5 --zero 2 --debug --logging-level 10", verb=learn)
+    has([*gpus, "--torchrun", "--no_auto"], "-n 4", "--data s.h5 --zero 0 --plan off", verb=learn)
+    has([*gpus, "--ddp"], "--use_ddp", lacks=("--zero",), verb=[*learn, "--use_ddp"])
+    has([*gpus, "--ddp", "--no-auto"], "m.npy --plan off", lacks=("--zero",))
+    has(["--debug", "--launcher", "mpirun"], "--debug", lacks=("--max-steps",), verb=[*learn, "--debug"])
     has(["--array", "3-5", "--launcher", "sbatch"], "#SBATCH --array=3-5", '--seed "$SLURM_ARRAY_TASK_ID"',
         'v-"$SLURM_ARRAY_TASK_ID".h5', "%x-%A_%a.out", verb=run + ["--seed", "%a", "--output", "v-%a.h5"])
     has(["--container", "apptainer:m.sif", "--num_gpus", "2", "--launcher", "srun", "--mount", "/data", "/a:/b:ro"],
@@ -262,7 +270,7 @@ def refusals():
     one = ["--", "match", "--microstructure_filename", "m.npy"]
     refused(2, "what is to be started", "--nodes", "2")
     refused(2, "no verb 'mtch'; try: mesoforge match", "--", "mtch")
-    refused(2, "behind '--': try: -- match", "--nodes", "2", "match", "--config", "bad.yaml")
+    refused(2, "launch: match: --limit_to is 0", "--nodes", "2", "match", "--config", "bad.yaml")
     refused(2, "behind '--': try: -- match", "match", "--limit", "2")
     refused(2, "behind '--': try: -- match", "--submit", "match", "--limit", "2")
     refused(2, "no option '--limit-to'; what is started stands behind", "--nodes", "2", "match", "--limit-to", "2")
@@ -392,6 +400,15 @@ def refusals():
         refused(2, "would be asked to stop at once", "--launcher", "sbatch", "--time", time, "--save-before", "240", *one)
     refused(2, "part of srun", "--container", "pyxis:m", "--launcher", "mpirun", *one)
     refused(4, "two GPUs or more", "--deepspeed", "--num_gpus", "1", *one)
+    learn = ("--launcher", "sbatch", "--num_gpus", "2", "--", "train", "classify", "--data", "s.h5")
+    refused(2, "--ddp and --deepspeed contradict each other", "--ddp", "--deepspeed", *learn)
+    refused(2, "--no-auto plans nothing", "--no-auto", "--plan", "p.json", *learn)
+    refused(2, "launch --deepspeed is --zero 2: it and --zero 0 contradict each other", "--deepspeed", *learn, "--use_ddp")
+    refused(2, "launch --no-auto is --plan off: it and --plan p.json contradict each other", "--no-auto", *learn, "--plan", "p.json")
+    refused(2, "--use_deepspeed shares by ZeRO: it and --zero contradict each other", "--ddp", *learn, "--use_deepspeed")
+    refused(2, "--config is given twice: to launch, and to train classify", "--config", "bad.yaml", *learn, "--config", "bad.yaml")
+    refused(2, "launch: train classify: bad.yaml:1:1: no option", "--config", "bad.yaml", *learn)
+    refused(3, "launch: train classify: cannot open 'none.yaml'", "--config", "none.yaml", *learn)
     refused(2, "one rank per GPU", "--deepspeed", "--num_gpus", "2", "--ntasks-per-node", "3", "--launcher", "srun", *one)
     for starter in (("--launcher", "srun"), ("--launcher", "mpirun", "--container", "docker:i")):
         deep = [*starter, "--deepspeed"]

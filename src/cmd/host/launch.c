@@ -29,10 +29,16 @@ static const struct mf_opt place_rows[] = {
     MF_ALIAS("num_gpus", "gpus-per-node"),
     ROW("and", also, MF_TEXTS, NULL,
         "more nodes of another kind, each NODES:RANKS[:CORES[:GPUS[:CONSTRAINT]]] with ranks and GPUs of a node"),
+    ROW("config", config, MF_TEXT, NULL, "file of the verb's options, passed on to it"),
     ROW("deepspeed", deepspeed, MF_FLAG, NULL,
-        "one rank for every GPU, and all arrays distributed like slabs; refused with fewer than two GPUs"),
+        "one rank for every GPU, for a training --zero 2, else all arrays distributed like slabs; refused with fewer "
+        "than two GPUs"),
+    ROW("ddp", ddp, MF_FLAG, NULL, "one rank for every GPU, for a training --zero 0"),
+    MF_ALIAS("torchrun", "ddp"),
+    ROW("no-auto", no_auto, MF_FLAG, NULL, "for a verb that plans: --plan off"),
     ROW("debug", debug, MF_FLAG, NULL,
-        "a small run: --logging_level 10, for match and reconstruct --batch-size 4 --max-iter 20, unless given"),
+        "a small run: --logging_level 10, for a training its --debug, for match and reconstruct --batch-size 4 "
+        "--max-iter 20, unless given"),
     ROW("hosts", job.hosts, MF_TEXT, NULL, "of mpirun, with the ranks that each takes: a:4,b:4"),
     ROW("mpi", job.mpi, MF_TEXT, "pmix", "how srun starts programs of MPI (srun --mpi=list)"),
     ROW("mpirun", mpirun, MF_FLAG, NULL,
@@ -154,10 +160,13 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
     char path[4096], *blank;
 
     if (o->run && o->dry_run) return mf_fail(MF_USAGE, "--run and --dry-run contradict each other");
+    if (o->ddp && o->deepspeed) return mf_fail(MF_USAGE, "--ddp and --deepspeed contradict each other");
+    if (o->plan && o->no_auto) return mf_fail(MF_USAGE, "--no-auto plans nothing: it and --plan contradict each other");
     if (words == 0) return mf_fail(MF_USAGE, "what is to be started? mesoforge launch [OPTION ...] -- VERB ...");
     if (!getcwd(l->folder, sizeof l->folder))
         return mf_fail(MF_OUTPUT, "the current folder is gone: %s", strerror(errno));
     MF_TRY(mf_launch_verb_find(words, word, &verb));
+    if (o->config) MF_TRY(mf_launch_verb_config(o->config, &verb, &l->given));
     snprintf(l->name, sizeof l->name, "mesoforge-%.40s", verb.cmd->name);
     while ((blank = strchr(l->name, ' '))) *blank = '-';
     *job = o->job;
@@ -229,6 +238,7 @@ static int alone(const struct mf_options *options, void *into)
     int rc = make(options, o, l);
 
     if (rc == MF_OK) rc = carry_out(o, &l->job);
+    mf_words_free(&l->given);
     mf_words_free(&l->command);
     mf_words_free(&l->mounts);
     free(l);
@@ -250,6 +260,8 @@ const struct mf_cmd mf_cmd_launch = {
             "NUMA node; in a job of Slurm all that the job has.\n"
             "\n"
             "  mesoforge launch --num_gpus 4 --run -- match --config run.yaml\n"
+            "  mesoforge launch --config train.yaml --num_gpus 4 --deepspeed --run -- \\\n"
+            "      train classify --data micro.h5\n"
             "  mesoforge launch --launcher sbatch --nodes 4 --ntasks-per-node 8 \\\n"
             "      --cpus-per-task 8 --time 12:00:00 --submit -- \\\n"
             "      match --config run.yaml --output volume.h5\n"

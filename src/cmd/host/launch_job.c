@@ -207,7 +207,7 @@ static int from_options(const struct mf_launch *o, const struct mf_launcher *her
         return mf_fail(MF_USAGE, "--gpus %ld on %ld node%s: say --gpus-per-node, and nodes of another kind by --and",
                        o->gpus, part->nodes, MF_S(part->nodes));
     if (o->gpus > 0) part->gpus = o->gpus / part->nodes;
-    if (local && (!says_numbers(o, part) || (o->deepspeed && part->gpus == 0))) part->gpus = gpus_here();
+    if (local && (!says_numbers(o, part) || ((o->deepspeed || o->ddp) && part->gpus == 0))) part->gpus = gpus_here();
     if (o->per_node > 0)
         part->per_node = o->per_node;
     else if (o->ranks > 0)
@@ -326,16 +326,18 @@ static long gpus_of_job(const struct mf_job *job)
     return gpus;
 }
 
-static int check_deepspeed(const struct mf_launch *o, const struct mf_launcher *here, const struct mf_job *job)
+/* --deepspeed, --ddp */
+static int check_gpus(const struct mf_launch *o, const struct mf_launcher *here, const struct mf_job *job)
 {
     long nodes = job->part->nodes, each = job->part->per_node, gpus = job->part->gpus, all;
+    const char *word = o->ddp ? "ddp" : "deepspeed";
 
-    if (!o->deepspeed) return MF_OK;
+    if (!o->deepspeed && !o->ddp) return MF_OK;
     if (job->takes_all) {
         each = tasks_of(here, &all, &nodes);
         gpus = gpus_of_job(job);
     }
-    if (gpus * (nodes > 0 ? nodes : 1) < 2)
+    if (o->deepspeed && gpus * (nodes > 0 ? nodes : 1) < 2)
         return mf_fail(MF_DEVICE, "--deepspeed needs two GPUs or more, but %ld %s here; give --num_gpus", gpus,
                        gpus == 1 ? "is" : "are");
     for (size_t i = 1; i < job->parts && each == gpus; ++i) {
@@ -343,7 +345,7 @@ static int check_deepspeed(const struct mf_launch *o, const struct mf_launcher *
         gpus = job->part[i].gpus;
     }
     if (each != gpus)
-        return mf_fail(MF_USAGE, "--deepspeed is one rank per GPU: %ld rank%s and %ld GPU%s of a node do not agree",
+        return mf_fail(MF_USAGE, "--%s is one rank per GPU: %ld rank%s and %ld GPU%s of a node do not agree", word,
                        each, MF_S(each), gpus, MF_S(gpus));
     return MF_OK;
 }
@@ -390,7 +392,7 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
     MF_TRY(check_cores(o, job));
     for (size_t i = 0; i < o->also.count; ++i) MF_TRY(other_part(o->also.at[i], &job->part[i + 1]));
     MF_TRY(check_sum(job));
-    return check_deepspeed(o, here, job);
+    return check_gpus(o, here, job);
 }
 
 long mf_launch_ranks(const struct mf_job *job)

@@ -15,7 +15,8 @@ struct mf_launch {
     const char *gpus_per_node; /* "[TYPE:]NUMBER" */
     long nodes, ranks, per_node, cores, gpus;
     struct mf_texts also;
-    int deepspeed, debug, mpirun;
+    int deepspeed, ddp, no_auto, debug, mpirun;
+    const char *config;   /* of the verb */
     struct mf_texts more; /* further options of Slurm */
     /* containers */
     const char *container, *program;
@@ -27,7 +28,7 @@ struct mf_launch {
 /** A job and the texts it points into. */
 struct mf_launch_job {
     struct mf_job job;
-    struct mf_words command, mounts;
+    struct mf_words given, command, mounts;
     char name[64], folder[4096];
 };
 
@@ -41,6 +42,9 @@ struct mf_launch_verb {
 /** Finds it. MF_USAGE: no verb, or one that does not run on ranks. */
 int mf_launch_verb_find(size_t words, const char *const *word, struct mf_launch_verb *verb);
 
+/** Puts --config behind the verb's name, by @p words, which the caller frees. MF_USAGE: it has one. */
+int mf_launch_verb_config(const char *config, struct mf_launch_verb *verb, struct mf_words *words);
+
 /** Decides who starts the ranks, where and how many. MF_USAGE, MF_INPUT (--plan), MF_DEVICE (missing GPUs). */
 int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, struct mf_job *job);
 
@@ -49,8 +53,8 @@ long mf_launch_ranks(const struct mf_job *job);
 
 /**
  * Checks the verb's options as the verb does, and writes each rank's command line. Adds --plan, in a script --restart
- * auto, and with --debug the options of a small run. Completes and checks the job, and says what its ranks do with
- * their GPUs. MF_USAGE, MF_INPUT.
+ * auto, and what --deepspeed, --ddp, --no-auto and --debug mean for the verb. Completes and checks the job, and says
+ * what its ranks do with their GPUs. MF_USAGE, MF_INPUT.
  */
 int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struct mf_launch_verb *verb,
                       struct mf_words *command);

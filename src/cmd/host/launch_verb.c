@@ -9,6 +9,20 @@
 #include "src/base/text.h"
 #include "src/cmd/host/launch_job.h"
 
+int mf_launch_verb_config(const char *config, struct mf_launch_verb *verb, struct mf_words *words)
+{
+    for (size_t i = verb->name; i < verb->words && strcmp(verb->word[i], "--") != 0; ++i)
+        if (strcmp(verb->word[i], "--config") == 0 || strncmp(verb->word[i], "--config=", 9) == 0)
+            return mf_fail(MF_USAGE, "--config is given twice: to launch, and to %s", verb->cmd->name);
+    mf_words_all(words, verb->name, verb->word);
+    mf_words_add(words, "--config");
+    mf_words_add(words, config);
+    mf_words_all(words, verb->words - verb->name, verb->word + verb->name);
+    verb->words = words->count;
+    verb->word = (const char *const *)words->at;
+    return MF_OK;
+}
+
 int mf_launch_verb_find(size_t words, const char *const *word, struct mf_launch_verb *verb)
 {
     *verb = (struct mf_launch_verb){.words = words, .word = word};
@@ -89,14 +103,60 @@ static void add_open(const struct mf_options *options, const char *word, const c
     mf_words_add(command, value);
 }
 
+/* The launcher's own options are options of the verb, where the verb has those. */
+static const struct meaning {
+    const char *launch, *option, *value;
+} meanings[] = {{"--deepspeed", "zero", "2"}, {"--ddp", "zero", "0"}, {"--no-auto", "plan", "off"}};
+
+enum { MEANINGS = sizeof meanings / sizeof *meanings };
+
+static int is_meant(const struct mf_launch *o, size_t m)
+{
+    const int wanted[] = {o->deepspeed, o->ddp, o->no_auto};
+
+    return wanted[m];
+}
+
+/* A configuration file may say otherwise; options and their files may not. */
+static int check_meanings(const struct mf_launch *o, const struct task *t)
+{
+    for (size_t m = 0; m < MEANINGS; ++m) {
+        const struct meaning *means = &meanings[m];
+        enum mf_origin origin;
+
+        if (!is_meant(o, m) || !mf_options_knows(t->options, means->option)) continue;
+        origin = mf_options_origin(t->options, means->option);
+        if (origin == MF_FROM_DEFAULT || origin == MF_FROM_FILE || has(t, means->option, means->value, 0)) continue;
+        return mf_fail(MF_USAGE, "launch %s is --%s %s: it and --%s %s contradict each other", means->launch,
+                       means->option, means->value, means->option, mf_options_value(t->options, means->option));
+    }
+    return MF_OK;
+}
+
+static void add_meanings(const struct mf_launch *o, const struct mf_options *options, struct mf_words *command)
+{
+    for (size_t m = 0; m < MEANINGS; ++m) {
+        const char *option = meanings[m].option;
+
+        if (!is_meant(o, m) || !mf_options_knows(options, option)) continue;
+        if (mf_options_origin(options, option) >= MF_FROM_ENV) continue; /* it says the same */
+        mf_words_say(command, "--%s", option);
+        mf_words_add(command, meanings[m].value);
+    }
+}
+
 static void add_more(const struct mf_launch *o, const struct mf_job *job, const struct mf_cmd *cmd,
                      const struct mf_options *options, struct mf_words *command)
 {
+    add_meanings(o, options, command);
     if (cmd->check_plan && o->plan) add_open(options, "plan", o->plan, command);
     if (cmd->checkpoints && job->by == MF_BY_SBATCH) add_open(options, "restart", "auto", command);
     if (!o->debug) return;
-    for (const char *const *small = cmd->small; small && *small; small += 2)
-        add_open(options, small[0], small[1], command);
+    if (!mf_options_knows(options, "debug"))
+        for (const char *const *small = cmd->small; small && *small; small += 2)
+            add_open(options, small[0], small[1], command);
+    else if (!mf_options_given(options, "debug"))
+        mf_words_add(command, "--debug");
     add_open(options, "logging-level", "10", command);
 }
 
@@ -228,6 +288,20 @@ static void write_command(const struct mf_launch *o, struct mf_job *job, const s
     if (job->box != MF_BOX_NONE) mf_launch_warn_outside(job, verb->name, &first->words, first->options);
 }
 
+/* The whole command, with what launch has added: its options may contradict each other. */
+static int check_whole(const struct mf_launch *o, const struct mf_job *job, const struct mf_launch_verb *verb,
+                       long number, const struct mf_words *command)
+{
+    const struct mf_launch_verb whole = {verb->cmd, verb->name, command->count - 1,
+                                         (const char *const *)command->at + 1};
+    struct task t;
+    int rc = parse_task(&whole, job, number, &t);
+
+    if (rc == MF_OK) rc = of_verb(verb->cmd, check_values(o, job, verb->cmd, &t));
+    free_task(&t);
+    return rc;
+}
+
 int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struct mf_launch_verb *verb,
                       struct mf_words *command)
 {
@@ -243,11 +317,13 @@ int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struc
                        cmd->name);
     rc = parse_task(verb, job, number, &first);
     if (rc == MF_OK) rc = of_verb(cmd, check_restart(job, cmd, &first));
+    if (rc == MF_OK) rc = of_verb(cmd, check_meanings(o, &first));
     if (rc == MF_OK) rc = of_verb(cmd, check_values(o, job, cmd, &first));
     if (rc == MF_OK && number != last) rc = check_apart(verb, job, &first, last);
     if (rc == MF_OK) {
         write_command(o, job, verb, &first, command);
         rc = mf_job_check(job);
+        if (rc == MF_OK && (o->deepspeed || o->ddp || o->no_auto)) rc = check_whole(o, job, verb, number, command);
     }
     if (rc == MF_OK) say_gpus(job, cmd, &first);
     free_task(&first);

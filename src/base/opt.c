@@ -12,8 +12,7 @@
 
 const struct mf_opt mf_control_opts[] = {
     {"config", 0, MF_TEXT, NULL, "read options from this YAML or JSON file; flags win over it", NULL, NULL},
-    {"print-config", 0, MF_FLAG, NULL, "print all options as YAML, with where each came from, and stop",
-     NULL, NULL},
+    {"print-config", 0, MF_FLAG, NULL, "print all options as YAML, with where each came from, and stop", NULL, NULL},
     {"help", 0, MF_FLAG, NULL, "print this help and stop", NULL, NULL},
     MF_OPT_END};
 

@@ -11,7 +11,7 @@ static double one_cycle(const struct mf_schedule *s, size_t step)
     const double start = s->rate / 25, end = start / 1e4;
     const double rise = (s->rise > 0 ? s->rise : 0.3) * (double)s->steps - 1;
 
-    if ((double)step <= rise) return bend(start, s->rate, (double)step / rise);
+    if ((double)step <= rise) return rise > 0 ? bend(start, s->rate, (double)step / rise) : s->rate;
     return bend(s->rate, end, ((double)step - rise) / ((double)s->steps - 1 - rise));
 }
 

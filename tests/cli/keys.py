@@ -45,7 +45,7 @@ deepspeed:
 hardware_optimization:
   auto_optimize: true
 """
-IDLE = "data.mimic_cxr_jpg_path, data.quality_grade, data.normalize_mean, training.metric_for_best_model, deepspeed.config_path"
+IDLE = "data.mimic_cxr_jpg_path, data.quality_grade, data.normalize_mean, deepspeed.config_path"
 WISHES = "training.batch_size_per_gpu, training.gradient_accumulation_steps, training.gradient_checkpointing, training.dataloader_num_workers, deepspeed.stage"
 FIRM = {"results-dir": '"./run"  # file, training.output_dir', "learning-rate": "0.005  # file, training.learning_rate", "warmup-ratio": "0.25  # file, training.warmup_ratio",
         "clip": "0.5  # file, training.max_grad_norm", "precision-type": '"fp16"  # file, training.fp16', "patience": "5  # file, training.early_stopping_patience",

@@ -326,7 +326,7 @@ def signals():
 
 
 def patience():
-    done = train("patient", "--epochs", 500, "--patience", 2, "--keep-last", 3, "--json", "--learning-rate", 0.05)
+    done = train("patient", "--epochs", 500, "--patience", 2, "--keep-last", 3, "--json", "--learning-rate", 0.05, ranks=2)  # they leave together
     said = json.loads(done.out)
     kept = sorted(f for f in os.listdir("patient") if f.startswith("model_epoch"))
     check(said["ended_early"] and said["epochs"] == said["best_epoch"] + 2, said)

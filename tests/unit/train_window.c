@@ -116,17 +116,27 @@ static void orders(void)
 
 static void rate(enum mf_schedule_kind kind, size_t steps, size_t warmup, size_t step, double want)
 {
-    const struct mf_schedule s = {kind, 0.1, warmup, steps, 0};
+    const struct mf_schedule s = {kind, 0.1, warmup, steps, 0, 0};
     const double got = mf_schedule_rate(&s, step);
 
     CHECK_SAYS(fabs(got - want) < 1e-12, "schedule %d, step %zu of %zu: %.17g, want %.17g", (int)kind, step, steps, got,
                want);
 }
 
+/* PyTorch's OneCycleLR with pct_start 0.1. */
+static void risen(size_t steps, size_t step, double want)
+{
+    const struct mf_schedule s = {MF_SCHEDULE_ONE_CYCLE, 0.1, 0, steps, 0, 0.1};
+    const double got = mf_schedule_rate(&s, step);
+
+    CHECK_SAYS(fabs(got - want) < 1e-9, "a rise of a tenth, step %zu of %zu: %.17g, want %.17g", step, steps, got,
+               want);
+}
+
 /* A logarithm: steep, then flat; the step behind the warm-up has the highest rate. */
 static void logarithm(void)
 {
-    const struct mf_schedule s = {MF_SCHEDULE_CONSTANT, 0.1, 6, 10, 1};
+    const struct mf_schedule s = {MF_SCHEDULE_CONSTANT, 0.1, 6, 10, 1, 0};
 
     CHECK_SAYS(fabs(mf_schedule_rate(&s, 0) - 0.1 / 3) < 1e-12, "log 2 of log 8: %g", mf_schedule_rate(&s, 0));
     CHECK_SAYS(fabs(mf_schedule_rate(&s, 2) - 0.2 / 3) < 1e-12, "log 4 of log 8: %g", mf_schedule_rate(&s, 2));
@@ -151,6 +161,11 @@ static void schedules(void)
     rate(MF_SCHEDULE_ONE_CYCLE, 2, 0, 0, 0.0811745653949763);
     rate(MF_SCHEDULE_ONE_CYCLE, 2, 0, 1, 4e-07);
     rate(MF_SCHEDULE_ONE_CYCLE, 1, 0, 0, 0.1);
+    risen(20, 0, 0.004);
+    risen(20, 1, 0.1);
+    risen(20, 10, 0.0500002);
+    risen(20, 17, 0.0030157569);
+    risen(10, 0, 0.1); /* no step is left to rise in */
     for (int kind = 0; kind < 4; ++kind)
         for (size_t k = 0; k < 4 && kind != MF_SCHEDULE_ONE_CYCLE; ++k)
             rate((enum mf_schedule_kind)kind, 10, 3, k, warm[k]);

@@ -293,6 +293,7 @@ const struct mf_cmd mf_cmd_train_unet = {
             "  mesoforge train unet --data blobs.h5 --epochs 10 \\\n"
             "      --teacher run/model.safetensors --results-dir fast\n",
     .tables = tables,
+    .keys = mf_train_keys,
     .size = sizeof(struct mf_train_cmd),
     .adopt = mf_train_adopt,
     .check = mf_train_checked,

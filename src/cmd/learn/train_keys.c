@@ -78,7 +78,7 @@ const struct mf_opt_key mf_train_keys[] = {
     IDLE("training.category_head_weight"),
     IDLE("training.region_head_weight"),
     IDLE("training.severity_head_weight"),
-    IDLE("training.phase"),
+    SET("training.phase", "phase"),
     IDLE("training.hub_model_id"),
     IDLE("training.hub_private_repo"),
     IDLE("training.push_to_hub_strategy"),

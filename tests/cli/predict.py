@@ -1,7 +1,7 @@
 """serve: a network of ours answers /predict as infer does. Images as files, base64 and numbers; bad ones, large ones, many
-at once, clients that go.
+at once, clients that go, options.
 
-    predict.py MESOFORGE
+    predict.py MESOFORGE MPIEXEC
 """
 import base64
 import json
@@ -16,7 +16,7 @@ import zlib
 from asks import ask, at_once, metrics, nothing_left, number, server, slow_request, wait_for
 from runs import check, finish
 
-PROGRAM = os.path.abspath(sys.argv[1])
+PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 EDGE = 8
 
 
@@ -126,6 +126,21 @@ def gone(port, process, files, want):
     check(predict(port, files) == want and wait_for(lambda: opened() <= had), "the server goes on")
 
 
+def options():
+    """Options of the server make phases; others are refused."""
+    rng, model = random.Random(5), "class/model.safetensors"
+    with open("grey.png", "wb") as file:
+        file.write(png(EDGE, EDGE, [rng.randrange(256) for _ in range(EDGE * EDGE)]))
+    want = expected("classify", model, ["grey.png"], "--threshold", "otsu")
+    with server(PROGRAM, model, "--threshold", "otsu") as (port, _):
+        check(predict(port, ["grey.png"]) == want, "a threshold")
+    for words, ranks, sentence in ((["--api-type", "tgi"], 1, "predicts of images"), (["--labels", "0,1,2"], 1, "--labels names 3 phases"), ([], 2, "one rank serves a network of ours, and 2 run")):
+        done = subprocess.run([*([MPIEXEC, "-n", str(ranks)] if ranks > 1 else []), PROGRAM, "serve", model, *words], capture_output=True)
+        check(done.returncode == 2 and sentence in done.stderr.decode(), f"{words} on {ranks}: {done}")
+    counted = json.loads(good("serve", model, "--dry-run", "--json"))["peak_bytes"]["arena"][0]
+    check(counted > 0, f"bytes: {counted}")
+
+
 def images():
     """A model of grey values warns of another scale, and numbers that overflow harm nobody else."""
     rng = random.Random(2)
@@ -173,6 +188,7 @@ with tempfile.TemporaryDirectory() as folder:
     good("data", "import", "greys.npy", "--table", "greys.csv", "--output", "greys.h5")
     good("train", "regress", "--data", "greys.h5", "--target", "value", "--arch", "mlp", "--epochs", "1", "--results-dir", "real")
     phases()
+    options()
     images()
     queue()
     os.chdir("/")

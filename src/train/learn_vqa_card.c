@@ -33,6 +33,26 @@ static struct mf_json *heads_of(const struct mf_questions_form *f)
     return array;
 }
 
+/* Types are read head by head, so their counts stand in that order. */
+static struct mf_json *words_of(const struct mf_asked *own)
+{
+    const struct mf_questions_form *f = &own->form;
+    struct mf_vqa_words words = mf_vqa_words_new(f->types, own->words.tokens);
+    struct mf_json *json;
+
+    for (size_t h = 0, n = 0; h < f->heads; ++h)
+        for (size_t t = 0; t < f->types; ++t) {
+            if ((size_t)f->head_of[t] != h) continue;
+            words.questions[n] = own->words.questions[t];
+            for (size_t k = 0; k < words.tokens; ++k)
+                words.count[k * f->types + n] = own->words.count[k * f->types + t];
+            ++n;
+        }
+    json = mf_vqa_words_json(&words);
+    mf_vqa_words_close(&words);
+    return json;
+}
+
 void mf_asked_save(const struct mf_task *task, struct mf_json *card)
 {
     const struct mf_asked *own = mf_asked_of(task);
@@ -43,7 +63,7 @@ void mf_asked_save(const struct mf_task *task, struct mf_json *card)
     mf_json_put(json, "findings", names(f->findings, f->finding));
     mf_json_reals(json, "thresholds", f->threshold, f->findings);
     MF_JSON(json, "findings_weight", own->findings, "objects", (size_t)f->objects, "tokens", own->length, "vocabulary",
-            own->vocabulary, "words", mf_vqa_words_json(&own->words));
+            own->vocabulary, "words", words_of(own));
     mf_json_put(card, MF_ASKED_KEY, json);
 }
 

@@ -3,6 +3,7 @@ refusals. usage: answer.py MESOFORGE MPIEXEC"""
 import csv
 import json
 import os
+import shutil
 import sys
 import tempfile
 
@@ -24,7 +25,14 @@ def answers(*words, ranks=1):
 
 def begin():
     made("synth", "--num-samples", 60, "--questions", 4, "--size", 24, 24, "--seed", 5, "--output", "asked.h5")
-    made("train", "vqa", "--data", "asked.h5", "--arch", TINY, "--max-steps", 8, "--batch-size", 32, "--results-dir", "run")
+    shutil.copy("asked.h5", "turned.h5")
+    with h5py.File("turned.h5", "r+") as file:  # types in another order than in the model's file, which has them head by head
+        kind = file["questions/type"]
+        names, heads = kind.attrs["types"][::-1].copy(), kind.attrs["heads"][::-1].copy()
+        kind[...] = len(names) - 1 - kind[()]
+        kind.attrs.modify("types", names)
+        kind.attrs.modify("heads", heads)
+    made("train", "vqa", "--data", "turned.h5", "--arch", TINY, "--max-steps", 8, "--batch-size", 32, "--results-dir", "run")
     with h5py.File("asked.h5") as file:
         x = file["samples/x"][()]
         numpy.save("x.npy", x[3])

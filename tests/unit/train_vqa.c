@@ -191,7 +191,7 @@ static struct mf_train_opts opts_of(size_t batch)
     o.args = (struct mf_arch_args){.width = 4, .depth = 2, .heads = 2, .text_width = 8, .text_depth = 2};
     o.task = &task;
     o.effective = ASKED;
-    o.schedule = (struct mf_schedule){MF_SCHEDULE_COSINE, 0.01, 2, STEPS, 0};
+    o.schedule = (struct mf_schedule){.kind = MF_SCHEDULE_COSINE, .rate = 0.01, .warmup = 2, .steps = STEPS};
     o.decay = 0.1;
     o.clip = 0.5;
     return o;

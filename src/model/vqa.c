@@ -3,7 +3,7 @@
  * over cells, tokens and objects are summed, and a feed-forward layer and the heads follow. Findings come from the
  * means over cells before any attention.
  *
- * Parameters: image., text., visual.proj, visual.norm, visual.position, objects.box, objects.norm,
+ * Parameters: image., text., visual.proj, visual.norm, visual.position, visual.level, objects.box, objects.norm,
  * cross.I.STREAM.query, key, value, output, norm, joint.fc1, joint.fc2, joint.norm, heads.H.fc1, heads.H.fc2. */
 #include "src/model/vqa.h"
 
@@ -63,6 +63,12 @@ static int cells_of(struct asker *a)
     return mf_build_two(a->b, MF_OP_ADD, "visual.sum", x, position);
 }
 
+/* [n][width]: the mean of every channel of the image, which norms hide. With two phases it is their fraction. */
+static int level_of(struct asker *a)
+{
+    return mf_build_linear(a->b, "visual.level", mf_build_one(a->b, MF_OP_MEAN, "visual.channels", a->in->x), a->width);
+}
+
 /* [n][objects][width]: features of the cells under each, and its box. */
 static int objects_of(struct asker *a, int cells)
 {
@@ -117,7 +123,7 @@ static int mean_of(struct asker *a, const char *name, int share, int rows)
                             (struct mf_shape){.n = 2, .d = {a->n, a->width}});
 }
 
-static int joined(struct asker *a, const struct streams *x)
+static int joined(struct asker *a, const struct streams *x, int level)
 {
     const int cells = mf_build_one(a->b, MF_OP_MEAN, "joint.cells", x->cells);
     int y = mf_build_two(a->b, MF_OP_ADD, "joint.two", cells, mean_of(a, "joint.tokens", a->in->word_share, x->tokens));
@@ -125,6 +131,7 @@ static int joined(struct asker *a, const struct streams *x)
 
     if (x->objects >= 0)
         y = mf_build_two(a->b, MF_OP_ADD, "joint.all", y, mean_of(a, "joint.objects", a->in->object_share, x->objects));
+    y = mf_build_two(a->b, MF_OP_ADD, "joint.level", y, level);
     z = mf_build_one(a->b, MF_OP_GELU, "joint.act", mf_build_linear(a->b, "joint.fc1", y, WIDER * a->width));
     z = mf_build_dropout(a->b, "joint", mf_build_linear(a->b, "joint.fc2", z, a->width), a->args->dropout);
     return norm_of_sum(a, "joint.norm", y, z);
@@ -156,15 +163,17 @@ static void ask(struct mf_build *build, const struct mf_arch_ask *in, const stru
 {
     struct asker a = {build, in, args, mf_build_shape(build, in->x).d[0], (size_t)args->text_width};
     struct streams x = {-1, -1, -1};
-    int seen, both;
+    int level, seen, both;
 
     if (check(&a)) return;
+    level = level_of(&a);
     x.cells = cells_of(&a);
     x.tokens = mf_vqa_text_tower(build, in, args);
     if (in->objects > 0) x.objects = objects_of(&a, x.cells);
-    seen = mf_build_one(build, MF_OP_MEAN, "visual.mean", x.cells);
+    seen =
+        mf_build_two(build, MF_OP_ADD, "visual.both", mf_build_one(build, MF_OP_MEAN, "visual.mean", x.cells), level);
     x = cross(&a, x);
-    both = joined(&a, &x);
+    both = joined(&a, &x, level);
     for (size_t h = 0; h < in->heads; ++h) output[h] = head(&a, h, h + 1 < in->heads ? both : seen);
 }
 

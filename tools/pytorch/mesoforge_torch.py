@@ -478,6 +478,7 @@ class Vqa(nn.Module):
             self.image = Features(channels, width, depth, dropout)
         self.text = Text(words, wide, text_depth, heads, dropout)
         self.visual = nn.ModuleDict({"proj": nn.Linear(self.image.columns, wide), "norm": nn.LayerNorm(wide)})
+        self.visual["level"] = nn.Linear(channels, wide)
         self.visual.register_parameter("position", nn.Parameter(0.02 * torch.randn(math.prod(cells), wide)))
         self.objects = nn.ModuleDict({"box": nn.Linear(6, wide), "norm": nn.LayerNorm(wide)})
         self.cross = nn.ModuleList(nn.ModuleDict({name: ReadRows(wide, heads, dropout) for name in ("visual", "text", "objects")}) for _ in range(2))
@@ -488,11 +489,12 @@ class Vqa(nn.Module):
     def forward(self, x, tokens, seen, word_share, object, object_share, region):
         v = self.image.map(x).flatten(2).transpose(1, 2)
         v = self.visual["norm"](self.visual["proj"](v)) + self.visual.position
-        t, before = self.text(tokens, seen), v.mean(1)
+        level = self.visual["level"](x.mean((1, 2)))
+        t, before = self.text(tokens, seen), v.mean(1) + level
         o = self.objects["norm"](region @ v + self.objects["box"](object))
         for layer in self.cross:
             v, t, o = layer["visual"](v, t, seen), layer["text"](t, v), layer["objects"](o, t, seen)
-        y = v.mean(1) + (word_share @ t).squeeze(1) + (object_share @ o).squeeze(1)
+        y = v.mean(1) + (word_share @ t).squeeze(1) + (object_share @ o).squeeze(1) + level
         z = self.joint["fc2"](functional.gelu(self.joint["fc1"](y)))
         y = self.joint["norm"](y + functional.dropout(z, self.dropout, self.training))
         both = [y] * (len(self.heads) - 1) + [before]

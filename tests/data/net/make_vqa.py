@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains a small network that answers questions in PyTorch, in double precision, and writes what came of it: the fixture of tests/unit/train_vqa.c.
 
-make_vqa.py [FOLDER]    writes vqa.safetensors. Needs torch and safetensors.
+make_vqa.py [FOLDER]    writes vqa.safetensors. Needs torch, safetensors and timm.
 
 A file has the inputs and targets of SAMPLES questions (docs of struct mf_arch_ask), the weights (NAME), and of a step on the first LEARNT questions outputs
 (output.HEAD) and gradients (grad.NAME). Then losses [steps] and weights after STEPS such steps (end.NAME). Tables of positions end with the last one that is used.

@@ -18,7 +18,7 @@ struct server {
     const struct mf_answers_wish *wish;
     struct mf_jobs jobs;
     struct image *first; /* in the order in which they came */
-    size_t images, values;
+    size_t images;
 };
 
 static int is_done(const struct image *i) { return i->job->is_over || i->done == i->of.parts; }
@@ -35,7 +35,6 @@ static void drop_images(struct server *s)
         }
         *at = i->next;
         --s->images;
-        s->values -= i->of.values;
         s->wish->by.close(s->wish->by.context, i->of.own);
         free(i);
     }
@@ -68,26 +67,20 @@ static void add_image(struct server *s, struct mf_job *job)
     while (*last) last = &(*last)->next;
     *last = i;
     ++s->images;
-    s->values += i->of.values;
-}
-
-static int has_room(const struct server *s)
-{
-    return s->images < s->wish->images && (s->images == 0 || s->values < s->wish->values);
 }
 
 static void add_images(struct server *s)
 {
     struct mf_job *job;
 
-    while (has_room(s) && (job = mf_jobs_next(&s->jobs, !s->first))) add_image(s, job);
+    while (s->images < s->wish->images && (job = mf_jobs_next(&s->jobs, !s->first))) add_image(s, job);
 }
 
 static void report(const struct server *s)
 {
     const struct mf_meter_now now = {.queue = mf_desk_queue(s->wish->jobs.desk), .active = s->images};
 
-    mf_desk_room(s->wish->jobs.desk, has_room(s) ? s->wish->images - s->images : 0);
+    mf_desk_room(s->wish->jobs.desk, s->wish->images - s->images);
     mf_meter_now(mf_desk_meter(s->wish->jobs.desk), &now);
 }
 

@@ -9,9 +9,8 @@
 
 /** An image at work. */
 struct mf_answers_image {
-    void *own;     /* of the network */
-    size_t parts;  /* at least one */
-    size_t values; /* that it keeps in memory */
+    void *own;    /* of the network */
+    size_t parts; /* at least one */
 };
 
 /** The network. Refusals are codes of src/base/err.h with a sentence for the client. */
@@ -29,7 +28,6 @@ struct mf_answers_by {
 struct mf_answers_wish {
     struct mf_answers_by by;
     size_t images; /* at work, at most */
-    size_t values; /* no further image is read while those at work keep so many */
     struct mf_jobs_wish jobs;
 };
 

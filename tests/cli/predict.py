@@ -118,6 +118,12 @@ def bad_images(port, process):
 def gone(port, process, files, want):
     """Nothing stays of clients that go."""
     opened = lambda: len(os.listdir(f"/proc/{process.pid}/fd"))
+    large = base64.b64encode(npy("large.npy", (300, 300), [0, 1] * 45000)).decode()
+    before = number(port, "ended")
+    with slow_request(port, "/predict", images=[large] * 7):
+        check(wait_for(lambda: number(port, "requests_active") > 0), "large images are at work")
+        check(predict(port, files) == want and number(port, "ended") == before + 1, "small images are before large ones")
+    check(wait_for(lambda: nothing_left(port, before + 2)), "the client of large images has gone")
     before, had = number(port, "ended"), opened()
     large = nested([0, 1] * 20000, 200)
     for s in [slow_request(port, "/predict", images=[large] * 2) for _ in range(20)]:

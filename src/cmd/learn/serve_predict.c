@@ -247,7 +247,6 @@ static int open_image(void *context, const struct mf_ask_prompt *prompt, struct 
     const struct mf_serve *job = context;
     const struct own *own = job->own;
     struct image *i = MF_MUST(calloc(1, sizeof *i), "an image");
-    const size_t *n;
     int file, rc;
 
     i->job = job;
@@ -264,9 +263,7 @@ static int open_image(void *context, const struct mf_ask_prompt *prompt, struct 
         close_image(NULL, i);
         return rc;
     }
-    n = i->field.dims;
-    *to =
-        (struct mf_answers_image){.own = i, .parts = i->field.tiles, .values = n[0] * n[1] * n[2] * own->card.dims[3]};
+    *to = (struct mf_answers_image){.own = i, .parts = i->field.tiles};
     return MF_OK;
 }
 
@@ -310,8 +307,7 @@ static int run(struct mf_serve *job, const struct mf_jobs_wish *jobs)
     const struct mf_answers_by by = {
         .open = open_image, .pass = pass, .say = say, .close = close_image, .context = job};
 
-    mf_answers_run(&(const struct mf_answers_wish){
-        .by = by, .images = job->served.requests, .values = (size_t)job->o->voxels, .jobs = *jobs});
+    mf_answers_run(&(const struct mf_answers_wish){.by = by, .images = job->served.requests, .jobs = *jobs});
     return MF_OK;
 }
 

@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 import runs
-from runs import check, finish, optional
+from runs import check, finish, optional, some
 
 program, mpiexec = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:3])
 os.chdir(tempfile.mkdtemp())
@@ -123,7 +123,7 @@ def refused(says, name, text, *more, status=3, where=FOLDER, ranks=1):
 
 def wrong_rows():
     good = f"{IMAGE},is it?,yes,is_normal,train\n"
-    for says, row in (
+    for says, row in some((
             ("line 3 of 'q.csv' has the question type 'is_norml', which no head answers; did you mean 'is_normal'?", f"{IMAGE},is it?,yes,is_norml,train"),
             ("line 3 of 'q.csv' has the question type 'colour', which no head answers; give it one", f"{IMAGE},is it?,yes,colour,train"),
             ("line 3 of 'q.csv' has the answer 'yess', which the head 'yes_no' does not have; did you mean 'yes'?", f"{IMAGE},is it?,yess,is_normal,train"),
@@ -135,7 +135,7 @@ def wrong_rows():
             ("line 3 of 'q.csv' has no question type", f"{IMAGE},is it?,yes,,train"), ("line 3 of 'q.csv' names no image", ",is it?,yes,is_normal,train"),
             ("line 3 of 'q.csv' has 4 cells", f"{IMAGE},is it?,yes,is_normal"),
             ("'q.csv' has no question for the head 'place' in the train split", "../s501/00000001-aaaa.png,where?,here,where_is_finding,test"),
-            ("the answer 'xxxxxxxx", f"{IMAGE},where?,{'x' * 90},where_is_finding,train")):
+            ("the answer 'xxxxxxxx", f"{IMAGE},where?,{'x' * 90},where_is_finding,train"))):
         refused(says, "q.csv", HEAD + good + row + "\n", ranks=2 if "line 5" in says else 1)
     refused("line 2 of 'q.csv' has letters that are not UTF-8 (byte 0xFF)", "q.csv", HEAD.encode() + b"a.png,\xff?,yes,is_normal,train\n")
     refused("'q.csv' has no column 'question_type', which questions need (columns: 'file', 'question', 'answer')", "q.csv", "file,question,answer\na,b,c\n")
@@ -145,9 +145,9 @@ def wrong_rows():
 
 def wrong_json():
     row = {"image": IMAGE, "question": "is it?", "answer": "yes", "type": "is_normal"}
-    for says, value in (("several answers", {**row, "answer": ["yes", "no"]}), ("a question has no objects", {**row, "objects": []}), ("has no answer", {**row, "answer": None}),
+    for says, value in some((("several answers", {**row, "answer": ["yes", "no"]}), ("a question has no objects", {**row, "objects": []}), ("has no answer", {**row, "answer": None}),
                         ("has an empty question", {**row, "question": " \n"}), ("a text has a zero character", {**row, "question": "is\0it?"}),
-                        ("this must be an object", [1]), ("names no image", {"objects": []}), ("four numbers", {"image": IMAGE, "objects": [[1, 2, 3]]})):
+                        ("this must be an object", [1]), ("names no image", {"objects": []}), ("four numbers", {"image": IMAGE, "objects": [[1, 2, 3]]}))):
         write("q.jsonl", json.dumps(row) + "\n" + json.dumps(value) + "\n")
         done = run("data", "import", FOLDER, "--questions", "q.jsonl", "--output", "never.h5")
         check(done.status == 3 and "line 2 of 'q.jsonl'" in done.err and says in done.err, f"{says}: {done}")
@@ -158,11 +158,11 @@ def wrong_json():
 
 def wrong_scenes():
     asked = HEAD + f"{IMAGE},is it?,yes,is_normal,train\n"
-    for says, value in (("has the box [9, 2, 3, 4] of '00000000-aaaa', which is empty or turned round", {"objects": [[9, 2, 3, 4]]}),
+    for says, value in some((("has the box [9, 2, 3, 4] of '00000000-aaaa', which is empty or turned round", {"objects": [[9, 2, 3, 4]]}),
                         ("has the box [1, 2, 3, 25] of '00000000-aaaa', which leaves the image of 24 x 24 pixels", {"objects": [{"box": [1, 2, 3, 25]}]}),
                         ("has an object of 1000 pixels", {"objects": [{"box": [1, 2, 3, 4], "area": 1000}]}), ("area and phase", {"objects": [{"box": [1, 2, 3, 4], "phase": -1}]}),
                         ("the finding 'Edema' must be 1, 0, -1 or null", {"findings": {"Edema": 2}}), ("line 2 of 's.jsonl' has objects of '00000000-aaaa' again", {"objects": []}),
-                        ("line 2 of 's.jsonl' has findings of '00000000-aaaa' again", {"findings": {"Edema": 1}}), ("'s.jsonl' has questions; --scenes is about images", json.loads('{"question": "?", "answer": "no", "type": "is_normal"}'))):
+                        ("line 2 of 's.jsonl' has findings of '00000000-aaaa' again", {"findings": {"Edema": 1}}), ("'s.jsonl' has questions; --scenes is about images", json.loads('{"question": "?", "answer": "no", "type": "is_normal"}')))):
         write("s.jsonl", (json.dumps({"image": "00000000-aaaa", **value}) + "\n") * 2)
         refused(says, "q.csv", asked, "--scenes", "s.jsonl")
     write("s.csv", "image,Edema\n00000000-aaaa,maybe\n")
@@ -171,11 +171,11 @@ def wrong_scenes():
 
 def wrong_types():
     asked = HEAD + f"{IMAGE},which?,steel,metal,train\n"
-    for says, text in (("'t.yaml' has an unknown key 'question_type'; did you mean question_types", "question_type: {metal: kind}"),
+    for says, text in some((("'t.yaml' has an unknown key 'question_type'; did you mean question_types", "question_type: {metal: kind}"),
                        ("t.yaml:3:3: this key stands twice", "question_types:\n  metal: kind\n  metal: place"),
                        ("t.yaml:1:", "- metal"), ("t.yaml:2:1: not YAML", "question_types: {metal: kind\n"), ("'metal' of question_types must be the name of a head", "question_types: {metal: [kind]}"),
                        ("'kind' of heads must be a list of answers", "question_types: {metal: kind}\nheads: {kind: steel}"), ("the head 'kind' has the answer 'iron' twice", "question_types: {metal: kind}\nheads: {kind: [iron, iron]}"),
-                       ("has the answer 'steel', which the head 'kind' does not have", "question_types: {metal: kind}\nheads: {kind: [iron, lead]}"), ("must be a number, the threshold", "findings: {a: b}")):
+                       ("has the answer 'steel', which the head 'kind' does not have", "question_types: {metal: kind}\nheads: {kind: [iron, lead]}"), ("must be a number, the threshold", "findings: {a: b}"))):
         write("t.yaml", text)
         refused(says, "q.csv", asked, "--question-types", "t.yaml")
     write("t.yaml", "question_types: {metal: category, size: severity}\nheads: {category: [iron, steel]}\n")
@@ -187,7 +187,7 @@ def wrong_types():
     made("data", "import", FOLDER, "--questions", "q.csv", "--question-types", "t.yaml", "--vocabulary", "words.txt", "--output", "metal.h5")
     with h5py.File("metal.h5") as file:
         check(file["questions/vocabulary"][()].decode() == open("words.txt").read(), "a given vocabulary")
-    for says, text in (("'words.txt' lacks the special token '[UNK]'", "[CLS]\n[SEP]\n"), ("has the token 'a' in line 1 and again in line 2", "a\na\n"), ("'words.txt' is no vocabulary", b"\xff\n")):
+    for says, text in some((("'words.txt' lacks the special token '[UNK]'", "[CLS]\n[SEP]\n"), ("has the token 'a' in line 1 and again in line 2", "a\na\n"), ("'words.txt' is no vocabulary", b"\xff\n"))):
         write("words.txt", text)
         refused(says, "q.csv", asked, "--question-types", "t.yaml", "--vocabulary", "words.txt")
 

@@ -55,8 +55,8 @@ const struct mf_key mf_gpu_keys[] = {GPU("name", name, TEXT, 1, 1, TEXT_MOST, 0)
                                      GPU("host_gb_per_s", host_rate, REAL, 0, 1e-3, RATE, 0),
                                      KEYS_END};
 
-const char *const mf_hardware_more[] = {"schema",   "schema_version", "creator", "note",    "nodes", "ranks",
-                                        "launcher", "versions",       "remarks", "refusal", NULL};
+const char *const mf_hardware_more[] = {"schema",   "schema_version", "creator",  "note",    "nodes",   "ranks",
+                                        "launcher", "versions",       "settings", "remarks", "refusal", NULL};
 const char *const mf_host_more[] = {"gpus", "links", NULL};
 const char *const mf_gpu_more[] = {"count", "compute_capability", NULL};
 

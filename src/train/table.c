@@ -25,15 +25,16 @@ static size_t batch_of(double bytes)
     return rows[r].batch;
 }
 
-/* GPUs that may be used, at most @p ranks; bytes of the smallest; are all new enough for 16 bits? */
-static void look(const struct mf_hardware *hardware, size_t ranks, struct mf_train_table *t, double *bytes)
+/* GPUs that may be used, at most @p ranks, and their bytes; are all new enough for 16 bits? */
+static void look(const struct mf_hardware *hardware, size_t ranks, struct mf_train_table *t)
 {
     for (size_t h = 0; h < hardware->hosts; ++h)
         for (size_t k = 0; k < (size_t)hardware->host[h].count * hardware->host[h].gpus; ++k) {
             const struct mf_gpu *gpu = &hardware->host[h].gpu[k % hardware->host[h].gpus];
 
             if (gpu->hidden || (ranks && t->gpus == ranks)) continue;
-            if (t->gpus == 0 || (double)gpu->memory_bytes < *bytes) *bytes = (double)gpu->memory_bytes;
+            if (t->gpus == 0 || (double)gpu->memory_bytes < t->least) t->least = (double)gpu->memory_bytes;
+            t->memory += (double)gpu->memory_bytes;
             t->half = (t->gpus == 0 || t->half) && gpu->major >= 7;
             ++t->gpus;
         }
@@ -42,11 +43,10 @@ static void look(const struct mf_hardware *hardware, size_t ranks, struct mf_tra
 void mf_train_table_of(const struct mf_hardware *hardware, size_t ranks, struct mf_train_table *t)
 {
     const size_t cores = (size_t)hardware->host[0].cores;
-    double bytes = 0;
 
     *t = (struct mf_train_table){.again = 1};
-    look(hardware, ranks, t, &bytes);
-    t->batch = t->gpus ? batch_of(bytes) : 4;
+    look(hardware, ranks, t);
+    t->batch = t->gpus ? batch_of(t->least) : 4;
     t->passes = t->gpus ? passes_of(t->batch, t->gpus) : 8;
     t->effective = t->batch * t->passes * most(1, t->gpus);
     t->readers = t->gpus ? least(READERS * t->gpus, cores > 3 ? cores - 2 : 1) : least(4, cores);
@@ -63,6 +63,19 @@ void mf_train_table_print(FILE *to, const struct mf_train_table *t)
             truth(t->again), t->readers);
     if (t->readers == READERS * t->gpus) fprintf(to, "  # %d per GPU", READERS);
     fprintf(to, "\n\ndeepspeed:\n  enabled: %s\n  stage: %d\n", truth(t->zero > 0), t->zero);
+}
+
+void mf_train_table_report(FILE *to, const struct mf_train_table *t)
+{
+    const double gib = 1 << 30;
+
+    fprintf(to, "  GPUs                    %zu\n  GPU memory              %.1f GiB, of the smallest %.1f GiB\n",
+            t->gpus, t->memory / gib, t->least / gib);
+    fprintf(to, "  batch size of a GPU     %zu\n  gradient accumulation   %zu\n  effective batch size    %zu\n",
+            t->batch, t->passes, t->effective);
+    fprintf(to, "  readers                 %zu\n  mixed precision (fp16)  %s\n  gradient checkpointing  %s\n",
+            t->readers, t->half ? "on" : "off", t->again ? "on" : "off");
+    fprintf(to, "  ZeRO stage              %d\n", t->zero);
 }
 
 void mf_train_table_rows(FILE *to, size_t gpus)

@@ -9,6 +9,7 @@
 
 struct mf_train_table {
     size_t gpus;           /* 0: cores */
+    double memory, least;  /* bytes of all of them; of the smallest */
     size_t batch, passes;  /* per GPU; passes of a step */
     size_t effective;      /* samples of a step */
     size_t readers;        /* of a node */
@@ -20,6 +21,9 @@ void mf_train_table_of(const struct mf_hardware *hardware, size_t ranks, struct 
 
 /** Prints them as the guide does, in YAML. */
 void mf_train_table_print(FILE *to, const struct mf_train_table *table);
+
+/** Prints number and memory of the GPUs, and the settings, as lines of a report. */
+void mf_train_table_report(FILE *to, const struct mf_train_table *table);
 
 /** The guide's table with its five rows, for so many GPUs. */
 void mf_train_table_rows(FILE *to, size_t gpus);

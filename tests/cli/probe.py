@@ -32,6 +32,22 @@ def refuses(result, part, what):
     check(status == 4 and len(lines) == 1 and part in lines[0], f"{what}: {status} {lines}")
 
 
+def table_of(out):
+    """Rows of the ranks."""
+    return out.split("network ")[1].split("settings of ")[0].splitlines()[1:]
+
+
+def settings():
+    """It ends with the settings of the training guide: its example is four L4."""
+    status, out, _ = run(gpus={"gpus": 4, "kind": "l4"})
+    said = dict(line.strip().split("  ", 1) for line in out.split("settings of ")[1].splitlines()[1:])
+    want = {"GPUs": "4", "batch size of a GPU": "16", "gradient accumulation": "4", "effective batch size": "256", "mixed precision (fp16)": "on", "gradient checkpointing": "on", "ZeRO stage": "2"}
+    check(status == 0 and all(said[key].strip() == value for key, value in want.items()) and "of the smallest" in said["GPU memory"], f"four L4: {said}")
+    check("gpu 0     NVIDIA L4: " in out and "free, capability 8.9" in out, f"name, memory, free, capability: {out}")
+    status, out, _ = run("--json", gpus={"gpus": 4, "kind": "l4"}, CUDA_VISIBLE_DEVICES="1")
+    check((status, json.loads(out)["settings"]["gradient_accumulation_steps"], json.loads(out)["settings"]["zero"]) == (0, 16, 0), f"one of them: {out}")
+
+
 def no_gpu():
     has_one = "libnvidia-ml.so.1" in subprocess.run(["ldconfig", "-p"], capture_output=True, text=True).stdout
     for ranks in (1, 3):
@@ -65,7 +81,7 @@ def with_gpus():
     check(seen["ranks"][0]["gpu"] == 0 and seen["ranks"][0]["visible_gpus"] == list(range(8)), "rank 0")
     status, out, _ = run(ranks=3, gpus={"gpus": 4, "kind": "mixed"})
     check(status == 0 and "links" in out, f"table: {out}")
-    rows = [line.split() for line in out.split("network ")[1].splitlines()[1:]]
+    rows = [line.split() for line in table_of(out)]
     check([(row[0], row[3], row[-1][:5]) for row in rows] == [(str(i), str(i), f"GPU-{i}") for i in range(3)], f"ranks: {out}")
     status, out, _ = run("--json", "--gpu_ids", "3,1", ranks=2, gpus={"gpus": 4}, CUDA_VISIBLE_DEVICES="3,2,1,0")
     check([r["gpu"] for r in json.loads(out)["ranks"]] == [0, 2], "--gpu_ids count as CUDA does")
@@ -95,7 +111,7 @@ def broken_drivers():
 def refused():
     result = run(ranks=3, gpus={"gpus": 2})
     refuses(result, "2 ranks (0, 2) would take one GPU, GPU-0", "two on one")
-    check("<- shared" in result[2] and result[1].splitlines()[-1].split()[0] == "2", f"its table: {result[2]}")
+    check("<- shared" in result[2] and table_of(result[1])[-1].split()[0] == "2", f"its table: {result[2]}")
     status, out, err = run("--json", ranks=3, gpus={"gpus": 2})
     check(status == 4 and "would take one GPU" in json.loads(out)["refusal"], "refusal in JSON")
     status, out, err = run("--share-gpu", "--json", ranks=3, gpus={"gpus": 2})
@@ -134,6 +150,7 @@ def files():
 
 
 no_gpu()
+settings()
 with_gpus()
 broken_drivers()
 refused()

@@ -12,6 +12,7 @@
 #include "slurm/nodelist.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/train/table.h"
 
 /* ---- what is said once for several ranks ---- */
 
@@ -144,6 +145,7 @@ static void print_head(FILE *to, const struct mf_probe_report *report)
 void mf_probe_print(FILE *to, const struct mf_probe_report *report)
 {
     const struct mf_probe *probe = report->probe;
+    struct mf_train_table table;
 
     print_head(to, report);
     for (size_t h = 0; h < probe->hardware.hosts; ++h) {
@@ -159,6 +161,9 @@ void mf_probe_print(FILE *to, const struct mf_probe_report *report)
     }
     fprintf(to, "ranks\n");
     mf_where_print(to, probe, report->gpu, report->where);
+    mf_train_table_of(&probe->hardware, 0, &table);
+    fprintf(to, "settings of a training by a published table (plan train has those by a model and its bytes)\n");
+    mf_train_table_report(to, &table);
 }
 
 /* ---- object ---- */
@@ -265,7 +270,10 @@ struct mf_json *mf_probe_json(const struct mf_probe_report *report)
 {
     const struct mf_probe *probe = report->probe;
     struct mf_json *json = mf_hardware_json(&probe->hardware), *ranks = mf_json_array(), *remarks = mf_json_array();
+    struct mf_train_table table;
 
+    mf_train_table_of(&probe->hardware, 0, &table);
+    mf_json_put(json, "settings", mf_train_table_json(&table));
     for (size_t r = 0; r < probe->ranks; ++r) mf_json_put(ranks, NULL, rank_json(report, r));
     MF_JSON(json, "ranks", ranks, "launcher", launcher_json(&report->launcher, &report->pmix), "versions",
             versions_json(probe));

@@ -19,9 +19,10 @@ struct mf_probe_report {
     const char *refusal; /* why ranks and GPUs do not match; NULL */
 };
 
+/** Ends with the settings of the training guide's table (src/train/table.h) for all GPUs that may be used. */
 void mf_probe_print(FILE *to, const struct mf_probe_report *report);
 
-/** Caller frees. */
+/** The same; "settings" has those. Caller frees. */
 struct mf_json *mf_probe_json(const struct mf_probe_report *report);
 
 #endif

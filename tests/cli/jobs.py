@@ -12,11 +12,11 @@ from runs import around, check, finish, some
 
 program, scripts = map(os.path.abspath, sys.argv[1:3])
 ORDER = ("synth characterize reconstruct match smooth compare verify view info merge interpolate plan probe doctor "
-         "train generate bench report").split()
+         "train train-vqa generate bench report").split()
 MAKES = {"synth": "micrograph.npy", "characterize": "results/micrograph_characterization.h5", "reconstruct": "volume.h5",
          "match": "volume.h5", "smooth": "smooth.h5", "compare": "compared.png", "view": "volume.png",
          "merge": "results/fibres.h5", "interpolate": "results/des_interpolated_4.h5", "plan": "plan.json",
-         "train": "results/classify/model.safetensors", "generate": "made.h5", "report": "report.html"}
+         "train": "results/classify/model.safetensors", "train-vqa": "results/vqa/model.safetensors", "generate": "made.h5", "report": "report.html"}
 SMALL = (("256", "32"), ("probe --measure", "probe --measure --memory-limit 100"), ("512", "32"), ("samples=100000", "samples=9"), ("scaling=1,2,4,8,16,32", "scaling=1,2"),
          ("mesoforge bench", "mesoforge bench --max_bytes 1K --seconds 0.01 --extent 32 --turns 1"))
 
@@ -82,7 +82,9 @@ def grey():
         job(verb, made, changed=(("micrograph.npy ", "grey.npy "), ("more=()", "more=(--threshold otsu)")))
 
 
-for words in ("synth --num-samples 40 --size 16 16 --output micro.h5", "train unet --data micro.h5 --arch unet:width=8,depth=1,blocks=1 --max-steps 1 --made-samples 0 --no-plots --results-dir run"):
+with open("vqa.yaml", "w") as file:
+    file.write("training: {num_epochs: 1}\nwidth: 8\nno-plots: true\n")
+for words in ("synth --num-samples 40 --size 16 16 --output micro.h5", "synth --num-samples 40 --questions 2 --size 16 16 --output asked.h5", "train unet --data micro.h5 --arch unet:width=8,depth=1,blocks=1 --max-steps 1 --made-samples 0 --no-plots --results-dir run"):
     subprocess.run([program, *words.split()], capture_output=True, check=True)
 for verb in ORDER:
     if verb == "bench":

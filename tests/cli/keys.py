@@ -9,6 +9,7 @@ import runs
 from runs import check, finish
 
 program, mpiexec = (os.path.abspath(a) if os.path.exists(a) else a for a in sys.argv[1:3])
+EXAMPLES = os.path.abspath(os.path.dirname(__file__) + "/../../examples")
 os.chdir(tempfile.mkdtemp())
 WHOLE = """
 data:
@@ -148,8 +149,22 @@ def small():
         check(done.status == status and says in done.err, f"{words}: {done}")
 
 
+def examples():
+    """Those of examples/: one has the guide's sizes, the other one is trained as the guide says."""
+    full = printed(verb=("train", "vqa"), config=f"{EXAMPLES}/vqa-full.yaml")
+    has(full, {"image": '"convnext"  # --image', "width": "128  # --width", "deep": "27  # --deep", "text-width": "768  # file, model.hidden_size", "heads": "12  # file, model.num_attention_heads",
+               "text-depth": "12  # file, model.text_encoder", "dropout": "0.1  # file, model.hidden_dropout_prob", "max-tokens": "128  # file, model.max_question_length",
+               "phase": '"finetune"  # file, training.phase', "findings-weight": "0.3  # file, training.chexpert_loss_weight"}, "the full one")
+    check(not any("without effect" in value for value in full.values()), f"keys without effect: {full}")
+    done = run("synth", "--num-samples", 60, "--questions", 2, "--size", 32, 32, "--output", "asked.h5")
+    check(done.status == 0, f"{done}")
+    done = run("train", "vqa", "--config", f"{EXAMPLES}/vqa.yaml", "--use_deepspeed", "--debug", "--max-steps", 3, "--no-plots", ranks=2)
+    check(done.status == 0 and "3 steps of 8 samples (2 ranks x 1 pass of 4)" in done.err and os.path.exists("results/vqa/model.safetensors"), f"the small one: {done}")
+
+
 done = run("synth", "--num-samples", 60, "--size", 16, 16, "--output", "set.h5")
 check(done.status == 0, f"{done}")
+examples()
 origins()
 refusals()
 trains()

@@ -23,10 +23,14 @@
         key, NULL, NULL, 0 \
     }
 
+/* Networks of timm by these names. */
+#define CONVNEXT(width, deep) "vqa:image=convnext,patch=4,depth=4,blocks=3,width=" width ",deep=" deep
+
 const struct mf_opt_key mf_train_keys[] = {
-    MAP("model.visual_backbone", "image",
-        "convnext_base=convnext|convnext_small=convnext|convnext_tiny=convnext|cnn=cnn"),
-    IDLE("model.text_encoder"),
+    MAP("model.visual_backbone", "arch",
+        "convnext_base=" CONVNEXT("128", "27") "|convnext_small=" CONVNEXT("96", "27") "|convnext_tiny=" CONVNEXT(
+            "96", "9") "|cnn="),
+    MAP("model.text_encoder", "text-depth", "emilyalsentzer/Bio_ClinicalBERT=12|bert-base-uncased=12"),
     IDLE("model.visual_feature_dim"),
     IDLE("model.scene_graph_dim"),
     IDLE("model.visual_embedding_dim"),

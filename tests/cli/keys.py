@@ -136,7 +136,8 @@ def small():
     doubtful = "have no sample in the train split"
     done = run(*base, "few", "--max_samples", 4, "--max-steps", 1)
     check(done.status == 0 and doubtful in done.err, f"classes without samples: {done}")
-    done = run(*base, "few", "--max_samples", 4, "--max-steps", 1, "--skip_data_check", "--disable_wandb", "--restart", "no")
+    done = run(*base, "few", "--max_samples", 4, "--max-steps", 1, "--skip_data_check", "--disable_wandb", "--restart", "no", env=runs.around(WANDB_API_KEY="secret"))
+    check("WANDB_API_KEY is set, but no event files are written" in done.err and "secret" not in done.err, f"a key that nobody reads: {done.err}")
     check(done.status == 0 and doubtful not in done.err and not any("tfevents" in name for name in os.listdir("few")), f"--skip_data_check: {done}")
     done = run(*base, "more", "--resume_from_checkpoint", "few", "--max-steps", 1, "--print-config")
     check(done.status == 0 and 'model: "few"  # --resume-from-checkpoint\n' in done.out, f"weights of another run: {done}")

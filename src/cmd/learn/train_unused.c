@@ -1,4 +1,5 @@
 /* See train_opts.h: reports options without effect in a training. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/log.h"
@@ -6,9 +7,24 @@
 #include "src/cmd/learn/train_opts.h"
 #include "src/cmd/unused.h"
 
+/* Its program reads event files; this one sends nothing. */
+static void say_wandb(const struct mf_train_cmd *o)
+{
+    const char *key = getenv("WANDB_API_KEY");
+
+    if (!key || !*key) return;
+    if (o->no_events)
+        mf_info("WANDB_API_KEY is set, but no event files are written (--no-events), and nothing is sent");
+    else
+        mf_info("WANDB_API_KEY is set: nothing is sent; the event files in %s are for its synchronisation with "
+                "TensorBoard",
+                o->results_dir);
+}
+
 void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set)
 {
     if (o->config && s->comm->rank == 0) mf_deepspeed_say(o->config);
+    say_wandb(o);
     if (strcmp(o->optimizer, "sgd") == 0)
         MF_UNUSED(s, "--optimizer sgd does not use it", "beta-1", "beta-2", "epsilon");
     else

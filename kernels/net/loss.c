@@ -7,7 +7,8 @@
  * number whose b is NaN adds nothing.
  *
  * logistic_loss: the mean of log(1 + e^x) - t x over a row's numbers. It is minus the logarithm of the probability that
- * a logit x gives its target t, 0 or 1. A number whose t is NaN adds nothing.
+ * a logit x gives its target t, 0 or 1. A number whose t is NaN adds nothing. Where some numbers of a row are
+ * NaN, tensors are flat for a mean over what counts. A number is a row then, and MF_NUMBER_ROWS counts the others.
  *
  * match_loss: samples x [rows][..] move to where a denoiser of real samples, and not that of made ones, takes them. It
  * is half the mean of g^2 over a row's numbers, with g = (made - real) / mean of |x - real| over the row. Where g is

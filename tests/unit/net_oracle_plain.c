@@ -163,6 +163,7 @@ const struct net_case net_plain[] = {
     {MF_OP_LAYER_NORM, layer_norm, {0}, 7, .in = {F(2, 5, 140), F(1, 140), F(1, 140)}},
     {MF_OP_LAYER_NORM, layer_norm, {0}, 7, .in = {F(2, 400, 6), F(1, 6), F(1, 6)}},
     {MF_OP_LAYER_NORM, layer_norm, {.epsilon = 0.5}, 7, .in = {F(2, 5, 20), F(1, 20), F(1, 20)}},
+    {MF_OP_LAYER_NORM, layer_norm, {.epsilon = 1e-12}, 7, .in = {F(2, 5, 24), F(1, 24), F(1, 24)}},
     {MF_OP_SOFTMAX_LOSS, softmax_loss, {0}, 1, .in = {F(2, 7, 11), {MF_I32, 1, {7}}}},
     {MF_OP_SOFTMAX_LOSS, softmax_loss, {.smoothing = 0.1}, 1, .in = {F(2, 7, 11), {MF_I32, 1, {7}}}},
     {MF_OP_SOFTMAX_LOSS, softmax_loss, {.smoothing = 0.1}, 1, .in = {F(2, 5, 140), {MF_I32, 1, {5}}}},
@@ -172,6 +173,7 @@ const struct net_case net_plain[] = {
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 3, .in = {F(4, 3, 2, 4, 5), F(4, 3, 2, 4, 5), F(1, 3)}},
     {MF_OP_SQUARED_LOSS, squared_loss, {0}, 1, .in = {F(2, 7, 9), F(2, 7, 9), F(1, 7)}, .fill = squared_mask},
     {MF_OP_LOGISTIC_LOSS, logistic_loss, {0}, 1, .in = {F(2, 7, 9), F(2, 7, 9)}, .fill = logistic_target},
+    {MF_OP_LOGISTIC_LOSS, logistic_loss, {0}, 1, .in = {F(1, 63), F(1, 63)}, .fill = logistic_target},
     {MF_OP_DROPOUT, dropout, {.probability = 0.25, .stream = 3}, 1, .in = {F(2, 6, 16)}},
     {MF_OP_DROPOUT, dropout, {.probability = 0.25, .stream = 3}, 1, .in = {F(3, 6, 7, 9)}},
     {0}};

@@ -23,6 +23,7 @@ CASES = {  # arch, batch, extent, width, type of activations, experts
     "mlp": ("mlp", 64, 64, 256, "f32"),
     "cnn": ("cnn", 64, 64, 32, "f32"),
     "vit": ("vit", 64, 64, 128, "f32"),
+    "convnext": ("convnext", 64, 64, 32, "f32"),
     "unet": ("unet", 32, 32, 24, "f32"),  # removes noise; one condition
     "vqa": ("vqa", 64, 64, 32, "f32"),  # questions of 16 words of 256, 8 objects, heads of train vqa
     "vqa bf16": ("vqa", 64, 64, 32, "bf16"),
@@ -76,7 +77,7 @@ class Peer:
         sizes = dict(experts=experts[0], features="none") if experts else dict(words=WORDS) if arch == "vqa" else {}
         noisy, asks = arch == "unet", arch == "vqa"
         self.model = Unet((extent, extent), 1, 1, width=width) if noisy else make(arch, (extent, extent), 1, HEADS if asks else CLASSES, width=width, **sizes)
-        if arch in ("cnn", "unet", "vqa"):
+        if arch in ("cnn", "convnext", "unet", "vqa"):
             self.model = self.model.to(memory_format=torch.channels_last)
         self.loss = torch.nn.MSELoss() if noisy else loss_of_heads if asks else torch.nn.CrossEntropyLoss()
         self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True)

@@ -13,8 +13,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-GAMMA = 1e-6  # at the start, the factor of what a block of convnext adds
-
 
 def load(path):
     """The model of a file that mesoforge has trained, ready to predict."""
@@ -218,12 +216,12 @@ class Cnn(Features):
 
 
 class ConvnextBlock(nn.Module):
-    def __init__(self, width):
+    def __init__(self, width, gamma):
         super().__init__()
         self.conv_dw = nn.Conv2d(width, width, 7, padding=3, groups=width)
         self.norm = nn.LayerNorm(width, 1e-6)
         self.mlp = nn.ModuleDict({"fc1": nn.Linear(width, 4 * width), "fc2": nn.Linear(4 * width, width)})
-        self.gamma = nn.Parameter(torch.full((width,), GAMMA))
+        self.gamma = nn.Parameter(torch.full((width,), gamma))
 
     def forward(self, x):
         y = self.norm(self.conv_dw(x).permute(0, 2, 3, 1))
@@ -245,9 +243,9 @@ class ConvnextFeatures(nn.Module):
         super().__init__()
         self.stem = nn.Sequential(nn.Conv2d(channels, width, patch, patch), PixelNorm(width, 1e-6))
         self.stages = nn.ModuleList()
-        for s in range(depth):
-            count = deep if deep and s + 2 == depth else blocks
-            stage = {"blocks": nn.Sequential(*(ConvnextBlock(width << s) for _ in range(count)))}
+        counts = [deep if deep and s + 2 == depth else blocks for s in range(depth)]
+        for s, count in enumerate(counts):
+            stage = {"blocks": nn.Sequential(*(ConvnextBlock(width << s, sum(counts) ** -0.5) for _ in range(count)))}
             if s:
                 stage["downsample"] = nn.Sequential(PixelNorm(width << s - 1, 1e-6), nn.Conv2d(width << s - 1, width << s, 2, 2))
             self.stages.append(nn.ModuleDict(stage))

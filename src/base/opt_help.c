@@ -163,12 +163,13 @@ static void yaml_entry(FILE *to, const struct mf_entry *entry)
         fprintf(to, "  # %s\n", given || !entry->left ? origin[entry->origin] : "planner");
 }
 
-/* A key of the configuration file without effect. */
+/* A key of the configuration file without effect. Its value stays on its line. */
 static void yaml_noted(FILE *to, const struct mf_options *options, const struct mf_noted *one)
 {
     if (!mf_noted_shown(options, one)) return;
-    fprintf(to, "# %s:%s%s  # file, %s\n", one->key, *one->text ? " " : "", one->text,
-            one->spelling ? "but the plan decides" : "without effect here");
+    fprintf(to, "# %s:%s", one->key, *one->text ? " " : "");
+    for (const char *c = one->text; *c; ++c) fputc(iscntrl((unsigned char)*c) ? '?' : *c, to);
+    fprintf(to, "  # file, %s\n", one->spelling ? "but the plan decides" : "without effect here");
 }
 
 char *mf_options_yaml(const struct mf_options *options)

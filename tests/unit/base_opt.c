@@ -39,6 +39,7 @@ static const struct mf_opt *const tables[] = {rows, common, NULL};
 static const struct mf_opt_key keys[] = {{"run.number", "seed", NULL, 0},
                                          {"run.loss", "loss_type", "mse=MSE|rms=RMS|any=", 0},
                                          {"run.steps_at_most", "max_iter", NULL, 1},
+                                         {"run.title", "name", NULL, 1},
                                          {"run.kinds", "descriptor_types", NULL, 0},
                                          {"run.square", NULL, "true=", 0},
                                          {"labels.of", NULL, NULL, 0},
@@ -275,6 +276,10 @@ static void test_keys(void)
     CHECK(parse_file("{\"share\":{\"enabled\":true,\"tol\":0.25},\"run\":{\"loss\":\"any\",\"number\":null}}", "") ==
           MF_OK);
     CHECK(o.tol == 0.25 && strcmp(o.loss, "MSE") == 0 && o.seed == 0);
+    CHECK(parse_file("run: {title: \"a\\nseed: 9\"}\n", "") == MF_OK && !o.name);
+    text = mf_options_yaml(options);
+    CHECK(strstr(text, "# run.title: a?seed: 9  # file") != NULL); /* a line of its own would be an option */
+    free(text);
     CHECK(parse_file("share: {tol: 0.25, enabled: off, inner: {name: q}}\n", "") == MF_OK && o.tol == 1e-6 && !o.name);
     snprintf(part, sizeof part, "%s:2:3: no option 'run.numbr'; try: run.number", path);
     REFUSED(parse_file("run:\n  numbr: 3\n", ""), MF_USAGE, part);

@@ -182,7 +182,7 @@ static int draw(const struct mf_scored *of, const char *title, const char *path)
     int rc;
 
     mf_vqa_blind(of, &blind);
-    put_answers(of, &blind, MF_VQA_MAJORITY, "answers, and who does not look", &figure);
+    put_answers(of, &blind, MF_VQA_MAJORITY, "answers beside blind guesses", &figure);
     put_answers(of, &blind, MF_VQA_QUESTION, "the network, half blind", &figure);
     for (size_t k = 0; k < f->findings; ++k) found[k] = 100 * share(mf_vqa_right_finding(of->task, of->scores, k));
     *findings = (struct mf_curve){.count = f->findings, .y = found};

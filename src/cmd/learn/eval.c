@@ -264,7 +264,10 @@ const struct mf_cmd mf_cmd_eval = {
     .text =
         "Scores a trained model on samples of a dataset: the accuracy, and recall and "
         "precision of every class; or R2 and the mean absolute error of every column; or the share of the noise that a "
-        "model of train unet knows. The dataset must have the "
+        "model of train unet knows. Of a model of train vqa it prints the right answers to each type of question. "
+        "Beside "
+        "them stand those of others: the most frequent answer, a regression on class and volume fraction, and the "
+        "network with grey images or with other questions. The dataset must have the "
         "extents and the columns that the model was trained with. Classes are found by their names, in any order; "
         "samples of a class that the model does not know count as if they had no label, and a line says so. "
         "--output writes what is predicted "

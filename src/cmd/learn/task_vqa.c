@@ -61,7 +61,8 @@ static int open(const struct mf_train_cmd *o, const struct mf_dataset *set, stru
     return mf_task_asked(set, &wish, task);
 }
 
-const struct mf_train_kind mf_train_vqa = {.learn = &mf_learn_vqa, .arch = "vqa", .choose = choose, .open = open};
+const struct mf_train_kind mf_train_vqa = {
+    .learn = &mf_learn_vqa, .arch = "vqa", .effective = 32, .choose = choose, .open = open};
 
 /* -- the verb -- */
 

@@ -247,14 +247,15 @@ static size_t part_of(size_t each, size_t most, int exact)
 }
 
 /* batch, passes and effective batch from those that were given. The others follow or are chosen. */
-static int find_batches(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t ranks,
-                        struct mf_train_opts *opts)
+static int find_batches(const struct mf_train_cmd *o, const struct mf_train_kind *kind, const struct mf_dataset *set,
+                        size_t ranks, struct mf_train_opts *opts)
 {
     enum { USUAL = 64 };
     const size_t batch = (size_t)o->batch, passes = (size_t)o->accumulation, samples = set->count[MF_TRAIN];
     size_t effective = (size_t)o->effective, each;
 
-    if (effective == 0) effective = batch ? batch * (passes ? passes : 1) * ranks : USUAL;
+    if (effective == 0)
+        effective = batch ? batch * (passes ? passes : 1) * ranks : kind->effective ? kind->effective : USUAL;
     MF_TRY(check_batches(o, set, ranks, effective));
     each = ((o->exact || effective < samples ? effective : samples) + ranks - 1) / ranks;
     opts->effective = effective;
@@ -484,7 +485,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
     if (kind->beside) opts->beside = kind->beside(o, task);
     find_precision(o, opts);
     MF_TRY(mf_moe_ways(s, o, ranks, opts));
-    MF_TRY(mf_deepspeed_explain(s->options, o->config, find_batches(o, set, ranks, opts)));
+    MF_TRY(mf_deepspeed_explain(s->options, o->config, find_batches(o, kind, set, ranks, opts)));
     MF_TRY(find_slots(s, o, ranks, opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);
     return MF_OK;

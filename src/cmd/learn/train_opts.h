@@ -53,13 +53,14 @@ struct mf_train_cmd {
         MF_TRAIN_ROW(                                                                                               \
             "effective-batch", effective, MF_LONG, batch,                                                           \
             "samples of one step, over all ranks and passes; left out: what --batch-size makes, or 64 (train moe: " \
-            "128)")
+            "128, train vqa: 32)")
 
 /** A kind of task, as verbs that train know it. */
 struct mf_train_kind {
     const struct mf_learn *learn;
     const char *arch; /* its usual network, for plan; NULL: that of the option's row */
     double average;   /* where --average is left out */
+    size_t effective; /* samples of a step where nothing says it; 0: 64 */
     /** Do options of train moe mean it? NULL: they do where they mean no other. */
     int (*meant)(const struct mf_train_cmd *o);
     /** Leaves out items of @p set that the options do not want: MF_INPUT. NULL: all are wanted. */

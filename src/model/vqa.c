@@ -180,7 +180,7 @@ static void ask(struct mf_build *build, const struct mf_arch_ask *in, const stru
 const struct mf_arch mf_arch_vqa = {
     .name = "vqa",
     .summary = "a network that answers questions: an image tower, a text encoder, and attention between them",
-    .standard = {.width = 32, .depth = 3, .heads = 4, .text_width = 128, .text_depth = 2},
+    .standard = {.width = 16, .depth = 3, .heads = 4, .text_width = 64, .text_depth = 1},
     .head = "heads",
     .rate = 0.001,
     .ask = ask};

@@ -48,8 +48,8 @@ static void fail(struct mf_job *job, int rc)
     mf_err_clear();
 }
 
-/* Reads the next image of a job. */
-static void add_image(struct server *s, struct mf_job *job)
+/* Reads the next image of a job. 0: it is refused. */
+static int add_image(struct server *s, struct mf_job *job)
 {
     const struct mf_answers_by *by = &s->wish->by;
     struct image *i = MF_MUST(calloc(1, sizeof *i), "an image"), **last = &s->first;
@@ -62,18 +62,20 @@ static void add_image(struct server *s, struct mf_job *job)
     if (rc != MF_OK) {
         free(i);
         fail(job, rc);
-        return;
+        return 0;
     }
     while (*last) last = &(*last)->next;
     *last = i;
     ++s->images;
+    return 1;
 }
 
+/* A refusal ends the turn: bad images without end keep it neither from its work nor from leaving. */
 static void add_images(struct server *s)
 {
     struct mf_job *job;
 
-    while (s->images < s->wish->images && (job = mf_jobs_next(&s->jobs, !s->first))) add_image(s, job);
+    while (s->images < s->wish->images && (job = mf_jobs_next(&s->jobs, !s->first)) && add_image(s, job)) {}
 }
 
 static void report(const struct server *s)

@@ -4,6 +4,7 @@ at once, clients that go, options.
     predict.py MESOFORGE MPIEXEC
 """
 import base64
+import http.client
 import json
 import os
 import random
@@ -11,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import zlib
 
 from asks import ask, at_once, metrics, nothing_left, number, server, slow_request, wait_for
@@ -132,6 +134,30 @@ def gone(port, process, files, want):
     check(predict(port, files) == want and wait_for(lambda: opened() <= had), "the server goes on")
 
 
+def refuses_and_leaves():
+    """A server that has bad images alone, one behind the other, still leaves."""
+    def send(port):
+        try:
+            while True:
+                ask(port, "/predict", {"image": [[0]]})
+        except (OSError, http.client.HTTPException):
+            pass  # the server has left
+
+    with server(PROGRAM, "class/model.safetensors") as (port, process):
+        clients = [threading.Thread(target=send, args=(port,)) for _ in range(4)]
+        for client in clients:
+            client.start()
+        check(wait_for(lambda: number(port, "ended") > 40), "bad images come")
+        process.send_signal(15)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            check(False, "the server does not leave while bad images come")
+            process.kill()
+        for client in clients:
+            client.join()
+
+
 def options():
     """Options of the server make phases; others are refused."""
     rng, model = random.Random(5), "class/model.safetensors"
@@ -194,6 +220,7 @@ with tempfile.TemporaryDirectory() as folder:
     good("data", "import", "greys.npy", "--table", "greys.csv", "--output", "greys.h5")
     good("train", "regress", "--data", "greys.h5", "--target", "value", "--arch", "mlp", "--epochs", "1", "--results-dir", "real")
     phases()
+    refuses_and_leaves()
     options()
     images()
     queue()

@@ -52,7 +52,8 @@ struct mf_arch_ask {
     int region;       /* [n][objects][cells] f32: share of each cell (mf_arch_cells()) in the box of an object */
     size_t words, length, objects; /* words: of the vocabulary */
     size_t heads;
-    const size_t *outputs; /* [heads]; the last head has findings, which the question does not change */
+    const size_t *outputs; /* [heads]; the last head has findings, which the question does not change; 0: there are none
+                            */
 };
 
 struct mf_arch {

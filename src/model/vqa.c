@@ -174,7 +174,8 @@ static void ask(struct mf_build *build, const struct mf_arch_ask *in, const stru
         mf_build_two(build, MF_OP_ADD, "visual.both", mf_build_one(build, MF_OP_MEAN, "visual.mean", x.cells), level);
     x = cross(&a, x);
     both = joined(&a, &x, level);
-    for (size_t h = 0; h < in->heads; ++h) output[h] = head(&a, h, h + 1 < in->heads ? both : seen);
+    for (size_t h = 0; h < in->heads; ++h)
+        if (in->outputs[h]) output[h] = head(&a, h, h + 1 < in->heads ? both : seen);
 }
 
 const struct mf_arch mf_arch_vqa = {

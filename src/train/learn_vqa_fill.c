@@ -144,7 +144,7 @@ static void fill_region(const float box[4], const size_t cells[2], float *to)
 static void fill_objects(const struct mf_asked *own, const struct mf_fill *of, size_t input, float *to)
 {
     const struct mf_shape *s = of->shape;
-    const size_t row = mf_shape_count(s) / s->d[0], each = row / own->form.objects;
+    const size_t row = mf_shape_count(s) / s->d[0], objects = own->form.objects, each = objects ? row / objects : 0;
     float object[MF_QUESTION_OBJECTS][MF_OBJECT_VALUES];
 
     memset(to, 0, of->batch->n * row * sizeof *to);

@@ -275,6 +275,16 @@ def phases(one):
     check(done.status == 3 and "questions have no grades" in done.err, f"a phase without grades: {done}")
 
 
+def learns_without_scenes():
+    """Questions alone are learnt and answered, too: without findings, and without objects."""
+    made("data", "import", "look", "--questions", "look/questions.csv", "--output", "bare.h5")
+    words = ("--arch", "vqa:width=8,text-width=16,heads=2", "--max-steps", 1, "--no-plots", "--results-dir")
+    for data, more in ("bare.h5", ()), ("look.h5", ("--findings-weight", 0)):
+        made("train", "vqa", "--data", data, *more, *words, "of " + data, ranks=2)
+        scored = json.loads(made("eval", f"of {data}/model.safetensors", "--data", data, "--split", "all", "--json").out)
+        check(scored["findings"] == {} and set(scored["types"]) == set(like.ANSWERS), f"{data} {more}: {scored}")
+
+
 def broken_sets():
     """What other programs may write into a set."""
     for name, at, value, says in (("questions/grade", 5, 7, "question 5 has grade 7, not A to Z"), ("questions/label", (4, slice(None)), 40, "question 4, of type "),
@@ -297,6 +307,7 @@ one = as_written()
 scenes(one, in_order(one))
 there_and_back()
 phases(one)
+learns_without_scenes()
 broken_sets()
 wrong_rows()
 wrong_json()

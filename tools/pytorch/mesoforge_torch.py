@@ -56,12 +56,13 @@ class Asker(nn.Module):
         self.findings = asked["findings"]
         self.words = asked["vocabulary"].removesuffix("\n").split("\n")
         outputs = [len(answers) for answers in self.heads.values()] + [len(self.findings)]
-        self.net = make(arch, extents, channels, outputs, words=len(self.words), **sizes)
+        self.net = make(arch, extents, channels, outputs, words=len(self.words), objects=asked["objects"], **sizes)
 
     def forward(self, x, tokens, seen, word_share, object, object_share, region):
-        """Probabilities of the answers of each head, and of findings. docs/PYTORCH.md has the inputs."""
-        *heads, findings = self.net(x, tokens, seen, word_share, object, object_share, region)
-        return {**{name: y.softmax(-1) for name, y in zip(self.heads, heads)}, "findings": findings.sigmoid()}
+        """Probabilities of the answers of each head, and of findings if it has any. docs/PYTORCH.md has the inputs."""
+        said = self.net(x, tokens, seen, word_share, object, object_share, region)
+        answers = {name: y.softmax(-1) for name, y in zip(self.heads, said)}
+        return {**answers, "findings": said[-1].sigmoid()} if self.findings else answers
 
 
 class Model(nn.Module):
@@ -142,7 +143,7 @@ def make(arch, extents, channels, outputs, experts=0, expert_ids=None, **sizes):
     if arch == "moe":
         return Moe(math.prod(extents) * channels, channels, outputs, ids, **chosen(sizes, "width depth dropout top_k temperature balance features"))
     if arch == "vqa":
-        return Vqa(extents, channels, outputs, **chosen(sizes, "words width depth blocks deep patch image text_width text_depth heads dropout"))
+        return Vqa(extents, channels, outputs, **chosen(sizes, "words objects width depth blocks deep patch image text_width text_depth heads dropout"))
     if arch == "vit":
         return Vit(extents, channels, outputs, ids, **chosen(sizes, "width depth heads patch dropout top_k temperature balance"))
     raise ValueError(f"there is no --arch {arch} here")
@@ -463,9 +464,10 @@ class Text(nn.Module):
 
 
 class Vqa(nn.Module):
-    """Answers questions. forward() has the inputs of docs/PYTORCH.md and gives the outputs of each head."""
+    """Answers questions. forward() has the inputs of docs/PYTORCH.md and gives the outputs of each head. The last of outputs is the number of
+    findings. objects: of an image, at most; 0: the network reads none."""
 
-    def __init__(self, extents, channels, outputs, words, width=32, depth=3, text_width=128, text_depth=2, heads=4, dropout=0, image="cnn", patch=4, **sizes):
+    def __init__(self, extents, channels, outputs, words, objects=8, width=32, depth=3, text_width=128, text_depth=2, heads=4, dropout=0, image="cnn", patch=4, **sizes):
         super().__init__()
         wide = text_width
         if image == "convnext":
@@ -478,22 +480,27 @@ class Vqa(nn.Module):
         self.visual = nn.ModuleDict({"proj": nn.Linear(self.image.columns, wide), "norm": nn.LayerNorm(wide)})
         self.visual["level"] = nn.Linear(channels, wide)
         self.visual.register_parameter("position", nn.Parameter(0.02 * torch.randn(math.prod(cells), wide)))
-        self.objects = nn.ModuleDict({"box": nn.Linear(6, wide), "norm": nn.LayerNorm(wide)})
-        self.cross = nn.ModuleList(nn.ModuleDict({name: ReadRows(wide, heads, dropout) for name in ("visual", "text", "objects")}) for _ in range(2))
+        if objects:
+            self.objects = nn.ModuleDict({"box": nn.Linear(6, wide), "norm": nn.LayerNorm(wide)})
+        streams = ("visual", "text", "objects") if objects else ("visual", "text")
+        self.cross = nn.ModuleList(nn.ModuleDict({name: ReadRows(wide, heads, dropout) for name in streams}) for _ in range(2))
         self.joint = nn.ModuleDict({"fc1": nn.Linear(wide, 4 * wide), "fc2": nn.Linear(4 * wide, wide), "norm": nn.LayerNorm(wide)})
-        self.heads = nn.ModuleList(linears(("fc1", wide, wide), ("fc2", wide, n)) for n in outputs)
-        self.dropout = dropout
+        self.heads = nn.ModuleList(linears(("fc1", wide, wide), ("fc2", wide, n)) for n in outputs if n)
+        self.has_objects, self.questions, self.dropout = bool(objects), len(outputs) - 1, dropout
 
     def forward(self, x, tokens, seen, word_share, object, object_share, region):
         v = self.image.map(x).flatten(2).transpose(1, 2)
         v = self.visual["norm"](self.visual["proj"](v)) + self.visual.position
         level = self.visual["level"](x.mean((1, 2)))
         t, before = self.text(tokens, seen), v.mean(1) + level
-        o = self.objects["norm"](region @ v + self.objects["box"](object))
+        o = self.objects["norm"](region @ v + self.objects["box"](object)) if self.has_objects else None
         for layer in self.cross:
-            v, t, o = layer["visual"](v, t, seen), layer["text"](t, v), layer["objects"](o, t, seen)
-        y = v.mean(1) + (word_share @ t).squeeze(1) + (object_share @ o).squeeze(1) + level
+            v, t, o = layer["visual"](v, t, seen), layer["text"](t, v), layer["objects"](o, t, seen) if self.has_objects else None
+        y = v.mean(1) + (word_share @ t).squeeze(1)
+        if self.has_objects:
+            y = y + (object_share @ o).squeeze(1)
+        y = y + level
         z = self.joint["fc2"](functional.gelu(self.joint["fc1"](y)))
         y = self.joint["norm"](y + functional.dropout(z, self.dropout, self.training))
-        both = [y] * (len(self.heads) - 1) + [before]
+        both = [y] * self.questions + [before]
         return [h["fc2"](functional.dropout(functional.relu(h["fc1"](r)), self.dropout, self.training)) for h, r in zip(self.heads, both)]

@@ -62,8 +62,8 @@ void mf_asked_save(const struct mf_task *task, struct mf_json *card)
     mf_json_put(json, "heads", heads_of(f));
     mf_json_put(json, "findings", names(f->findings, f->finding));
     mf_json_reals(json, "thresholds", f->threshold, f->findings);
-    MF_JSON(json, "findings_weight", own->findings, "objects", (size_t)f->objects, "tokens", own->length, "vocabulary",
-            own->vocabulary, "words", words_of(own));
+    MF_JSON(json, "findings_weight", own->findings, "objects", (size_t)f->objects, "tokens",
+            own->length < own->most ? own->length : own->most, "vocabulary", own->vocabulary, "words", words_of(own));
     mf_json_put(card, MF_ASKED_KEY, json);
 }
 

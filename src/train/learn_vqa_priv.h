@@ -12,7 +12,7 @@ struct mf_asked {
     struct mf_tokenizer *tokenizer;
     struct mf_vqa_words words; /* by which the type of a question is told */
     size_t most;               /* tokens of a question that it may read */
-    size_t length;             /* tokens of the longest question of the set */
+    size_t length;             /* tokens of the longest question of the set that are read, in whole steps of 8 */
     int flips;
     double findings;                                 /* weight of their loss */
     char merit[MF_REAL_TEXT];                        /* empty: the mean of all types */

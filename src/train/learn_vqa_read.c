@@ -139,7 +139,7 @@ static int cut_texts(struct mf_asked *own, const struct mf_dataset *set, struct 
 /* A text that is too long loses what stands before its last token, which ends every text. */
 static void put_tokens(struct mf_asked *own, size_t item, const uint32_t *token, size_t n)
 {
-    const size_t count = n < own->length ? n : own->length;
+    const size_t count = n < own->most ? n : own->most;
     int32_t *to = own->token + item * own->length;
 
     for (size_t i = 0; i < own->length; ++i) to[i] = i < count ? (int32_t)token[i] : -1;
@@ -158,8 +158,7 @@ static void take_tokens(struct mf_asked *own, const struct mf_dataset *set, cons
 
         longest = n > longest ? n : longest;
     }
-    own->length = (longest + STEP - 1) / STEP * STEP;
-    if (own->length > own->most) own->length = own->most;
+    own->length = ((longest < own->most ? longest : own->most) + STEP - 1) / STEP * STEP;
     own->token = MF_MUST(calloc(set->items * own->length + 1, sizeof *own->token), "questions");
     for (size_t i = 0; i < set->items; ++i) {
         const size_t first = i ? end[i - 1] : 0;

@@ -6,7 +6,7 @@
 #include "src/vqa/vqa.h"
 #include "tests/unit/train_case.h"
 
-enum { SIDE = 10, IMAGES = 30, EACH = 2, ITEMS = IMAGES * EACH, FINDINGS = 2, PLACE = 1, TEXT = 64 };
+enum { SIDE = 10, IMAGES = 30, EACH = 2, ITEMS = IMAGES * EACH, FINDINGS = 2, PLACE = 1, TEXT = 64, TOKENS = 7 };
 
 /* -- a set: a light square in one of 25 places, whose questions ask where it is, and whether it is above -- */
 
@@ -148,12 +148,32 @@ static void fill(const struct mf_task *task, const struct mf_dataset *set, const
     task->learn->fill(task, &of, k, to);
 }
 
-enum { X, OBJECT = 4, REGION = 6, LABELS, CELLS = 9 /* 3 x 3 */ };
+enum { X, SEEN = 2, OBJECT = 4, REGION = 6, LABELS, CELLS = 9 /* 3 x 3 */ };
 
 struct rows {
     const struct mf_task *task;
     const struct mf_dataset *set;
 };
+
+/* A row of bytes is whole words, and a question has no more tokens than were wished. */
+static void check_tokens(const struct mf_task *task, const struct mf_dataset *set, const struct mf_batch *batch)
+{
+    struct mf_learn_input input[MF_LEARN_INPUTS];
+    const struct mf_train_opts o = opts_of(task, 1);
+    static uint8_t seen[ITEMS * TEXT];
+    size_t length;
+
+    task->learn->inputs(task, set->dims, batch->n, o.arch, &o.args, input);
+    length = input[SEEN].shape.d[1];
+    CHECK(length % 4 == 0 && length <= TEXT);
+    fill(task, set, batch, SEEN, seen);
+    for (size_t r = 0; r < batch->n; ++r) {
+        size_t tokens = 0;
+
+        for (size_t i = 0; i < length; ++i) tokens += seen[r * length + i];
+        CHECK(tokens > 2 && tokens <= TOKENS);
+    }
+}
 
 /* Image, label and box of a row are moved alike. A third of the rows has no box. */
 static void check_batch(void *context, const struct mf_batch *batch)
@@ -164,6 +184,7 @@ static void check_batch(void *context, const struct mf_batch *batch)
     static int32_t label[ITEMS];
     size_t moved = 0, boxes = 0;
 
+    check_tokens(task, set, batch);
     fill(task, set, batch, X, x);
     fill(task, set, batch, OBJECT, object);
     fill(task, set, batch, REGION, region);
@@ -293,7 +314,7 @@ int main(int argc, char **argv)
 
     bed_open(&b, &argc, &argv);
     set = open_set(&b, "asked.h5");
-    CHECK_SAYS(mf_task_asked(set, &(struct mf_vqa_wish){.tokens = 7, .flips = 1, .findings = 0.3}, &task) == MF_OK,
+    CHECK_SAYS(mf_task_asked(set, &(struct mf_vqa_wish){.tokens = TOKENS, .flips = 1, .findings = 0.3}, &task) == MF_OK,
                "%s", mf_err_text());
     check_rows(&b, set, &task);
     same_weights(&b, set, &task);

@@ -327,7 +327,7 @@ static double mean_of(const struct mf_task *task, const struct mf_scores *s, con
 
 double mf_vqa_accuracy(const struct mf_task *task, const struct mf_scores *s) { return mean_of(task, s, ""); }
 
-double mf_vqa_findings_accuracy(const struct mf_task *task, const struct mf_scores *s)
+static double findings_accuracy(const struct mf_task *task, const struct mf_scores *s)
 {
     struct mean m = {0, 0};
 
@@ -340,7 +340,7 @@ static double merit(const struct mf_task *task, const struct mf_scores *s)
     const char *name = mf_asked_of(task)->merit;
 
     if (!isfinite(s->loss)) return NAN;
-    return strcmp(name, "findings") == 0 ? mf_vqa_findings_accuracy(task, s) : mean_of(task, s, name);
+    return strcmp(name, "findings") == 0 ? findings_accuracy(task, s) : mean_of(task, s, name);
 }
 
 static void tell(const struct mf_task *task, double value, FILE *to)
@@ -363,7 +363,7 @@ static void put(const struct mf_task *task, const struct mf_scores *s, struct mf
         mf_json_finite(types, f->type[t], of.asked > 0 ? of.right / of.asked : NAN);
     }
     mf_json_put(to, "types", types);
-    if (f->findings) mf_json_finite(to, "findings", mf_vqa_findings_accuracy(task, s));
+    if (f->findings) mf_json_finite(to, "findings", findings_accuracy(task, s));
 }
 
 /* -- files -- */

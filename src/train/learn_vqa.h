@@ -40,9 +40,8 @@ struct mf_vqa_right {
 struct mf_vqa_right mf_vqa_right_type(const struct mf_task *task, const struct mf_scores *scores, size_t type);
 struct mf_vqa_right mf_vqa_right_finding(const struct mf_task *task, const struct mf_scores *scores, size_t finding);
 
-/** The mean share of right answers of all types that were asked; NAN: none. And the same of all findings. */
+/** The mean share of right answers of all types that were asked; NAN: none. */
 double mf_vqa_accuracy(const struct mf_task *task, const struct mf_scores *scores);
-double mf_vqa_findings_accuracy(const struct mf_task *task, const struct mf_scores *scores);
 
 /** Head, type and answer of an item, in numbers of the network. The head is form->heads where it knows no such
  * question. The item is of the set that the task was made for, or was fitted to. */

@@ -23,11 +23,12 @@ int mf_field_check(const struct mf_field_wish *w)
                    labels, MF_S(labels), s->path, s->phases);
 }
 
-size_t mf_field_each(const struct mf_model_card *card) { return card->phases ? 1 : card->dims[3] * sizeof(float); }
+/* Bytes of a voxel. */
+static size_t each_of(const struct mf_model_card *card) { return card->phases ? 1 : card->dims[3] * sizeof(float); }
 
 size_t mf_field_tile(const struct mf_model_card *card)
 {
-    return card->dims[0] * card->dims[1] * card->dims[2] * mf_field_each(card);
+    return card->dims[0] * card->dims[1] * card->dims[2] * each_of(card);
 }
 
 int mf_field_limit(const char *path, size_t most)
@@ -176,7 +177,7 @@ static size_t begin_of(size_t n, size_t edge, size_t k) { return (k + 1) * edge 
 
 void mf_field_cut(const struct mf_model_card *card, const struct mf_field *field, size_t k, void *tile)
 {
-    const size_t *n = field->dims, *d = card->dims, *along = field->along, each = mf_field_each(card);
+    const size_t *n = field->dims, *d = card->dims, *along = field->along, each = each_of(card);
     const size_t z = begin_of(n[0], d[0], k / (along[1] * along[2]));
     const size_t y = begin_of(n[1], d[1], k / along[2] % along[1]), x = begin_of(n[2], d[2], k % along[2]);
     char *to = tile;

@@ -30,8 +30,7 @@ struct mf_field {
 /** Refuses options that the model cannot have: phases of an image, another number of labels. MF_USAGE. */
 int mf_field_check(const struct mf_field_wish *wish);
 
-/** Bytes of a voxel; of a tile. */
-size_t mf_field_each(const struct mf_model_card *card);
+/** Bytes of a tile. */
 size_t mf_field_tile(const struct mf_model_card *card);
 
 /** Refuses files other than .npy, PNG and TIFF, and those with more than @p most values. It reads a header. MF_INPUT.

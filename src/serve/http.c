@@ -280,14 +280,23 @@ static int read_ask(struct call *c, struct mf_ask *ask)
     return mf_ask_fit(h->served, h->tokenizer, ask) == MF_OK ? 0 : c->route->refuses;
 }
 
+/* Numbers of an image may take more bytes than their text. */
+static void hold_images(struct call *c, const struct mf_ask *ask)
+{
+    size_t bytes = 0;
+
+    for (size_t k = 0; k < ask->prompts; ++k) bytes += ask->prompt[k].image.count;
+    if (bytes > c->bytes) hold(c, bytes - c->bytes);
+}
+
 static enum MHD_Result ask(struct call *c)
 {
     struct mf_ask ask = {.prompts = 0};
     int status = mf_desk_refuses(c->http->desk); /* a full server spends no time on reading */
 
     if (status == 0) status = read_ask(c, &ask);
-
     mf_bytes_free(&c->body);
+    hold_images(c, &ask);
     if (status == 0) c->ticket = mf_desk_put(c->http->desk, c->route, &ask, socket_of(c), &status);
     if (c->ticket) return answer_ticket(c);
     if (status == 429) (void)mf_fail(MF_USAGE, "the server is full; try again later");

@@ -166,6 +166,12 @@ def options():
     want = expected("classify", model, ["grey.png"], "--threshold", "otsu")
     with server(PROGRAM, model, "--threshold", "otsu") as (port, _):
         check(predict(port, ["grey.png"]) == want, "a threshold")
+    large = nested([0, 1] * 45000, 300)
+    with server(PROGRAM, model, "--max-body", "1000000", "--max-pending-bytes", "1000000") as (port, _):
+        with slow_request(port, "/predict", images=[large] * 3):
+            check(wait_for(lambda: number(port, "requests_active") > 0), "an image of numbers is at work")
+            status, _, data = ask(port, "/predict", {"image": [[0]]})
+            check(status == 429 and b"too many bytes" in data, f"numbers take eight bytes each: {status} {data}")
     for words, ranks, sentence in ((["--api-type", "tgi"], 1, "predicts of images"), (["--labels", "0,1,2"], 1, "--labels names 3 phases"), ([], 2, "one rank serves a network of ours, and 2 run")):
         done = subprocess.run([*([MPIEXEC, "-n", str(ranks)] if ranks > 1 else []), PROGRAM, "serve", model, *words], capture_output=True)
         check(done.returncode == 2 and sentence in done.stderr.decode(), f"{words} on {ranks}: {done}")

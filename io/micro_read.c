@@ -8,6 +8,7 @@
 #include "io/notes.h"
 #include "io/phases.h"
 #include "io/same_file.h"
+#include "io/threshold.h"
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -59,16 +60,11 @@ static void use_labels(struct mf_micro *m, size_t count, const long *labels)
 
 static int choose_threshold(struct mf_reading *r)
 {
-    const char *text = r->read->threshold;
-    char *end;
-
     r->binary = 1;
     use_labels(r->micro, 2, NULL);
-    if (strcmp(text, "otsu") == 0)
+    MF_TRY(mf_threshold_read(r->read->threshold, &r->threshold));
+    if (isnan(r->threshold))
         return mf_scan_otsu(r->comm, &r->array, r->micro->mask ? &r->part : NULL, &r->scan, &r->threshold);
-    r->threshold = strtod(text, &end);
-    if (end == text || *end || !isfinite(r->threshold))
-        return mf_fail(MF_USAGE, "--threshold must be 'otsu' or a number, not '%s'", text);
     if (r->threshold < r->scan.low || r->threshold >= r->scan.high)
         return mf_fail(MF_USAGE, "--threshold %g leaves one phase only: the values of '%s' lie from %g to %g",
                        r->threshold, r->array.path, r->scan.low, r->scan.high);

@@ -81,7 +81,9 @@ static void read_many(struct mf_body *b, size_t most, struct mf_ask *ask)
         mf_body_refuse(b, "'images' must be an array of 1 to %zu images", most);
         return;
     }
-    if (names && mf_json_count(names) != n) mf_body_refuse(b, "'names' must be an array of %zu texts, as 'images'", n);
+    if (names && mf_json_count(names) != n)
+        mf_body_refuse(b, "'names' must be an array of as many texts as there are images, %zu", n);
+    if (mf_body_get(b, "name")) mf_body_refuse(b, "'name' belongs to 'image'; those of 'images' are 'names'");
     add_images(ask, n);
     for (size_t k = 0; k < n && !b->rc; ++k) {
         snprintf(key, sizeof key, "images[%zu]", k);
@@ -96,10 +98,15 @@ static void read_many(struct mf_body *b, size_t most, struct mf_ask *ask)
 
 static int read(const struct mf_served *served, const struct mf_json *json, struct mf_ask *ask)
 {
+    static const char *const known[] = {"image", "name", "images", "names", NULL};
     struct mf_body b = {.json = json, .refuses = 422, .empty = 422};
     const int one = mf_body_get(&b, "image") != NULL, many = mf_body_get(&b, "images") != NULL;
+    const char *stranger = mf_json_stranger(json, known);
 
-    if (one == many)
+    if (stranger)
+        mf_body_refuse(&b, "'%.100s' is not supported; a request has 'image' and 'name', or 'images' and 'names'",
+                       stranger);
+    else if (one == many)
         mf_body_refuse(&b, "the request must have 'image' or 'images'%s", one ? ", and has both" : "");
     else if (one)
         read_one(&b, ask);

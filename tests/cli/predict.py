@@ -100,7 +100,7 @@ def bad_images(port, process):
             (422, {"image": [row] * 7 + [[0, 1, 2, 3] * 2]}, "4 phases"), (422, {"image": [[[[[0]]]]]}, "at most 4 axes"), (422, {"image": [["x"]]}, "rows of numbers"), (422, {"image": True}, "true or false"),
             (422, {"image": "a b"}, "not base64"), (422, {"image": "AAAAA"}, "not base64"), (422, {"image": ""}, "empty"), (422, {"image": base64.b64encode(b"GIF89a..").decode()}, "image"),
             (422, {}, "'image' or 'images'"), (422, {"image": image, "images": [image]}, "has both"), (422, {"images": []}, "1 to 128"), (422, {"images": [image] * 129}, "1 to 128"),
-            (422, {"images": [image], "names": []}, "'names'"), (422, {"images": [image], "names": ["a\0b"]}, "no NUL"), (422, {"image": image, "name": 1}, "must be text"),
+            (422, {"images": [image], "names": []}, "'names'"), (422, {"image": image, "threshold": "otsu"}, "'threshold' is not supported"), (422, {"images": [image], "name": "a"}, "are 'names'"), (422, {"images": [image], "names": ["a\0b"]}, "no NUL"), (422, {"image": image, "name": 1}, "must be text"),
             (422, {"images": [image, [[0]]], "names": ["right", "wrong"]}, "'wrong'")):
         found, _, data = ask(port, "/predict", body)
         check(found == status and word in json.loads(data)["error"], f"{str(body)[:60]}: {found} {data}")
@@ -172,7 +172,7 @@ def options():
             check(wait_for(lambda: number(port, "requests_active") > 0), "an image of numbers is at work")
             status, _, data = ask(port, "/predict", {"image": [[0]]})
             check(status == 429 and b"too many bytes" in data, f"numbers take eight bytes each: {status} {data}")
-    for words, ranks, sentence in ((["--api-type", "tgi"], 1, "predicts of images"), (["--labels", "0,1,2"], 1, "--labels names 3 phases"), ([], 2, "one rank serves a network of ours, and 2 run")):
+    for words, ranks, sentence in ((["--api-type", "tgi"], 1, "predicts of images"), (["--labels", "0,1,2"], 1, "--labels names 3 phases"), (["--threshold", "abc"], 1, "'otsu' or a number"), (["--threshold", "otsu", "--labels", "0,1"], 1, "exclude each other"), ([], 2, "one rank serves a network of train, and 2 run")):
         done = subprocess.run([*([MPIEXEC, "-n", str(ranks)] if ranks > 1 else []), PROGRAM, "serve", model, *words], capture_output=True)
         check(done.returncode == 2 and sentence in done.stderr.decode(), f"{words} on {ranks}: {done}")
     counted = json.loads(good("serve", model, "--dry-run", "--json"))["peak_bytes"]["arena"][0]

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/array.h"
+#include "io/threshold.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 
@@ -14,7 +15,11 @@ int mf_field_check(const struct mf_field_wish *w)
 {
     const struct mf_model_card *s = w->card;
     const size_t labels = w->labels->count;
+    double threshold;
 
+    if (labels && w->threshold)
+        return mf_fail(MF_USAGE, "--labels and --threshold exclude each other: an image is labelled or grey");
+    if (w->threshold) MF_TRY(mf_threshold_read(w->threshold, &threshold));
     if (s->phases == 0 && (labels || w->threshold))
         return mf_fail(MF_USAGE, "--%s makes phases, and the model of '%s' reads images",
                        labels ? "labels" : "threshold", s->path);

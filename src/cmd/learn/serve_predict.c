@@ -56,7 +56,7 @@ static int check_options(const struct mf_serve *job)
     const struct own *own = job->own;
 
     if (job->session->comm->size > 1)
-        return mf_fail(MF_USAGE, "one rank serves a network of ours, and %d run", job->session->comm->size);
+        return mf_fail(MF_USAGE, "one rank serves a network of train, and %d run", job->session->comm->size);
     if (!own->task.learn->show || !own->task.learn->show->reply)
         return mf_fail(MF_USAGE, "'%s' is a model of train %s, which predicts nothing of an image alone", job->folder,
                        own->task.learn->name);

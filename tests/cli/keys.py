@@ -99,6 +99,8 @@ def origins():
 
 def refusals():
     for old, new, says in (("batch_size_per_gpu", "batch_size_per_gp", "c.yaml:9:3: no option 'training.batch_size_per_gp'; try: training.batch_size_per_gpu"),
+                           ("batch_size_per_gpu: 6", "batch_size_per_gpu: -1", "--batch-size -1 of the configuration: it must be from 1 to 1048576"),
+                           ("batch_size_per_gpu: 6", "batch_size_per_gpu: 600000", "2 x 600000 samples of a rank"),
                            ("batch_size_per_gpu: 6", "batch_size_per_gpu: six", "c.yaml:9:23: training.batch_size_per_gpu must be an integer, not 'six'"),
                            ("is_better: true", "is_better: false", "c.yaml:21:22: training.greater_is_better: 'false' is not supported here, only true"),
                            ("stage: 1", "stage: 4", ": deepspeed.stage: '4' is not one of auto|0|1|2|3"),

@@ -19,13 +19,35 @@ static int at_least_one(const char *option, long value)
     return value >= 1 ? MF_OK : mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", option, value);
 }
 
+enum { COUNTED_MOST = 1 << 20 };
+
 /* An option that was given must be at least 1. Products of three such numbers are below 2^63. */
 static int counted(const struct mf_session *s, const char *option, long value)
 {
-    enum { MOST = 1 << 20 };
+    if (!mf_options_given(s->options, option) || (value >= 1 && value <= COUNTED_MOST)) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s %ld: it must be from 1 to %d", option, value, COUNTED_MOST);
+}
 
-    if (!mf_options_given(s->options, option) || (value >= 1 && value <= MOST)) return MF_OK;
-    return mf_fail(MF_USAGE, "--%s %ld: it must be from 1 to %d", option, value, MOST);
+/* The same of a number that a configuration leaves to the plan; *value: 1 without it. */
+static int wished(const struct mf_session *s, const char *option, long *value)
+{
+    const char *text = mf_options_wished(s->options, option);
+
+    *value = text ? strtol(text, NULL, 10) : 1;
+    if (*value >= 1 && *value <= COUNTED_MOST) return MF_OK;
+    return mf_fail(MF_USAGE, "--%s %s of the configuration: it must be from 1 to %d", option, text, COUNTED_MOST);
+}
+
+/* A step has their product. */
+static int check_wishes(const struct mf_session *s)
+{
+    long batch, passes;
+
+    MF_TRY(wished(s, "batch-size", &batch));
+    MF_TRY(wished(s, "accumulation-steps", &passes));
+    if (batch * passes * s->comm->size <= COUNTED_MOST) return MF_OK;
+    return mf_fail(MF_USAGE, "the configuration has %ld x %ld samples of a rank in a step, and all ranks at most %d",
+                   passes, batch, COUNTED_MOST);
 }
 
 static int below_one(const char *option, double value)
@@ -61,6 +83,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(counted(s, "batch-size", o->batch));
     MF_TRY(counted(s, "effective-batch", o->effective));
     MF_TRY(counted(s, "accumulation-steps", o->accumulation));
+    MF_TRY(check_wishes(s));
     MF_TRY(counted(s, "experts", o->experts));
     MF_TRY(counted(s, "top-k", o->top));
     MF_TRY(counted(s, "expert-ways", o->ways));

@@ -47,6 +47,7 @@ static inline void ask_forward(const struct mf_task *task, struct mf_build *buil
                                    .object = input[ASK_OBJECT],
                                    .object_share = input[ASK_OBJECT_SHARE],
                                    .region = input[ASK_REGION],
+                                   .each = 1,
                                    .words = ASK_WORDS,
                                    .length = ASK_LENGTH,
                                    .objects = ASK_OBJECTS,

@@ -15,6 +15,7 @@ enum {
     MF_QUESTION_OBJECTS = 64,
     MF_QUESTION_TEXT = 1 << 14, /* bytes of a row's text */
     MF_QUESTION_VOCABULARY = 1 << 26,
+    MF_QUESTIONS_TOGETHER = 4, /* of an item, at most */
     MF_OBJECT_VALUES = 6,  /* of an object: box {y0, x0, y1, x1} in shares of the extents, share of the pixels, phase */
     MF_FINDING_NONE = 255, /* of a finding that does not count */
     MF_ANSWER_NONE = -1    /* of a head that does not answer this question */
@@ -49,10 +50,29 @@ struct mf_questions {
     uint8_t *finding;        /* [samples][findings] 0, 1, MF_FINDING_NONE */
     char *vocabulary;        /* tokens for WordPiece, a line each; NULL: none */
     char hash[MF_HASH_TEXT]; /* of all arrays; the zeros behind the texts do not count */
+    /* after mf_dataset_ask(); else NULL: each row is an item, and counts */
+    uint32_t *item;        /* [items + 1] the first row of each item */
+    uint32_t *item_sample; /* [items] */
+    uint8_t *counts;       /* [rows] 0: it is in no split */
+    size_t together;       /* rows of an item, at most; 0: one */
 };
 
 /** Number of answers of the heads before @p head: where its names begin. Local. */
 size_t mf_questions_answer_at(const struct mf_questions_form *form, size_t head);
+
+/** Rows of an item. Local. */
+static inline struct mf_span mf_item_rows(const struct mf_questions *questions, size_t item)
+{
+    const uint32_t *first = questions->item;
+
+    return first ? (struct mf_span){first[item], first[item + 1] - first[item]} : (struct mf_span){item, 1};
+}
+
+/** Does a row count in the split of its sample? Local. */
+static inline int mf_row_counts(const struct mf_questions *questions, size_t row)
+{
+    return !questions->counts || questions->counts[row];
+}
 
 /** The first row of sample @p sample or of one behind it. Local. */
 size_t mf_questions_first(const struct mf_questions *questions, size_t sample);
@@ -69,9 +89,11 @@ void mf_questions_close(struct mf_questions *questions); /* NULL is accepted */
 struct mf_questions *mf_questions_new(const struct mf_questions_form *form, size_t samples);
 
 /**
- * Opens the questions of a set, which has them from then on: its items are questions, and splits list these. A question
- * is in the split of its sample. A phrasing that is held out is in the test split or in none. The hash of the set
- * covers them. Before readers are opened. Collective. Refuses as mf_questions_open().
+ * Opens the questions of a set, which has them from then on. Its items are groups of questions about one sample, and
+ * splits list these: so a network looks at an image once for all of a group. A group has as many questions as a sample
+ * has on average, at most MF_QUESTIONS_TOGETHER. A question is in the split of its sample. A phrasing that is held out
+ * counts in the test split or in none. The hash of the set covers them. Before readers are opened. Collective. Refuses
+ * as mf_questions_open().
  */
 int mf_dataset_ask(const struct mf_comm *comm, struct mf_dataset *set);
 

@@ -3,11 +3,47 @@
 
 #include "io/hash.h"
 #include "io/questions.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 
-static int is_in(const struct mf_dataset *set, size_t item, enum mf_split split)
+/* Questions of a sample that has any, rounded up. */
+static size_t mean_of(const struct mf_questions *q)
 {
-    return set->split[mf_item_sample(set, item)] == split && (split == MF_TEST || !set->questions->held_out[item]);
+    size_t samples = 0;
+
+    for (size_t i = 0; i < q->form.rows; ++i) samples += i == 0 || q->sample[i] != q->sample[i - 1];
+    return samples ? (q->form.rows + samples - 1) / samples : 1;
+}
+
+static void make_items(struct mf_dataset *set)
+{
+    struct mf_questions *q = set->questions;
+    const size_t rows = q->form.rows;
+
+    q->together = mf_min(mean_of(q), MF_QUESTIONS_TOGETHER);
+    q->item = MF_MUST(calloc(rows + 1, sizeof *q->item), "questions");
+    q->item_sample = MF_MUST(calloc(rows + 1, sizeof *q->item_sample), "questions");
+    q->counts = MF_MUST(calloc(rows + 1, 1), "questions");
+    set->items = 0;
+    for (size_t i = 0; i < rows; ++i) {
+        const size_t of_last = set->items ? i - q->item[set->items - 1] : 0;
+
+        q->counts[i] = set->split[q->sample[i]] == MF_TEST || !q->held_out[i];
+        if (of_last > 0 && of_last < q->together && q->sample[i] == q->sample[i - 1]) continue;
+        q->item[set->items] = (uint32_t)i;
+        q->item_sample[set->items++] = q->sample[i];
+    }
+    q->item[set->items] = (uint32_t)rows;
+    set->sample_of = q->item_sample;
+}
+
+static int any_counts(const struct mf_questions *q, size_t item)
+{
+    const struct mf_span rows = mf_item_rows(q, item);
+    size_t k = 0;
+
+    while (k < rows.count && !mf_row_counts(q, rows.first + k)) ++k;
+    return k < rows.count;
 }
 
 static void list_split(struct mf_dataset *set, enum mf_split split)
@@ -16,7 +52,7 @@ static void list_split(struct mf_dataset *set, enum mf_split split)
     size_t n = 0;
 
     for (size_t i = 0; i < set->items; ++i)
-        if (is_in(set, i, split)) id[n++] = (uint32_t)i;
+        if (set->split[mf_item_sample(set, i)] == split && any_counts(set->questions, i)) id[n++] = (uint32_t)i;
     free(set->id[split]);
     set->id[split] = id;
     set->count[split] = n;
@@ -27,8 +63,7 @@ int mf_dataset_ask(const struct mf_comm *comm, struct mf_dataset *set)
     const char *each[2] = {set->hash};
 
     MF_TRY(mf_questions_open(comm, set, &set->questions));
-    set->items = set->questions->form.rows;
-    set->sample_of = set->questions->sample;
+    make_items(set);
     for (int k = 0; k < MF_SPLITS; ++k) list_split(set, (enum mf_split)k);
     each[1] = set->questions->hash;
     mf_hash_join(2, each, set->hash);
@@ -43,16 +78,9 @@ int mf_dataset_grades(struct mf_dataset *set, char worst)
 
     if (!q->form.graded)
         return mf_fail(MF_INPUT, "'%s': questions have no grades, so none can be chosen by them", set->path);
-    for (int k = 0; k < MF_SPLITS; ++k) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < set->count[k]; ++i) {
-            const uint8_t grade = q->grade[set->id[k][i]];
-
-            if (grade && grade <= worst) set->id[k][n++] = set->id[k][i];
-        }
-        set->count[k] = n;
-    }
+    for (size_t i = 0; i < q->form.rows; ++i)
+        if (!q->grade[i] || q->grade[i] > worst) q->counts[i] = 0;
+    for (int k = 0; k < MF_SPLITS; ++k) list_split(set, (enum mf_split)k);
     mf_hash_bytes(&worst, 1, grades);
     mf_hash_join(2, each, set->hash);
     if (set->count[MF_TRAIN]) return MF_OK;

@@ -70,6 +70,9 @@ void mf_questions_close(struct mf_questions *q)
     mf_questions_arrays(q, array);
     for (int p = 0; p < MF_ASK_PARTS; ++p) free(*array[p]);
     free(q->vocabulary);
+    free(q->item);
+    free(q->item_sample);
+    free(q->counts);
     free(q);
 }
 

@@ -40,16 +40,17 @@ struct mf_arch_denoise {
     int condition; /* [n][k] one-hot class and columns, side by side; -1: none */
 };
 
-/** Values that a network reads which answers questions about images, and what it gives. All shapes begin with [n], the
- * questions. A token or object that is not there has zeros in every share. */
+/** Values that a network reads which answers questions about images, and what it gives. There are n images, and @p each
+ * questions about every one: m = n each. A token or object that is not there has zeros in every share. */
 struct mf_arch_ask {
     int x;            /* [n][1][ny][nx][c] f32 */
-    int tokens;       /* [n][length] i32; a number outside the vocabulary is a token of zeros */
-    int seen;         /* [n][length] u8: the token is there */
-    int word_share;   /* [n][1][length] f32: 1 / tokens of the text where it is there, else 0 */
+    int tokens;       /* [m][length] i32; a number outside the vocabulary is a token of zeros */
+    int seen;         /* [m][length] u8: the token is there */
+    int word_share;   /* [m][1][length] f32: 1 / tokens of the text where it is there, else 0 */
     int object;       /* [n][objects][6] f32: box {y0, x0, y1, x1}, share of the pixels, phase */
     int object_share; /* [n][1][objects] f32: 1 / objects of the image where it is there, else 0 */
     int region;       /* [n][objects][cells] f32: share of each cell (mf_arch_cells()) in the box of an object */
+    size_t each;      /* at most MF_INS */
     size_t words, length, objects; /* words: of the vocabulary */
     size_t heads;
     const size_t *outputs; /* [heads]; the last head has findings, which the question does not change; 0: there are none
@@ -68,8 +69,8 @@ struct mf_arch {
     /** Builds what removes noise (unet.h): [n][1][ny][nx][c], the shape of in->x. Refuses as forward. NULL: it removes
      * none. */
     int (*denoise)(struct mf_build *build, const struct mf_arch_denoise *in, const struct mf_arch_args *args);
-    /** Builds the outputs of all heads, [n][in->outputs[h]], into output [in->heads]. Refuses as forward. NULL: it
-     * answers no questions. */
+    /** Builds the outputs of all heads, [m][in->outputs[h]], into output [in->heads]; the last one is [n][..]. Refuses
+     * as forward. NULL: it answers no questions. */
     void (*ask)(struct mf_build *build, const struct mf_arch_ask *in, const struct mf_arch_args *args, int output[]);
 };
 

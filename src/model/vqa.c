@@ -18,7 +18,7 @@ struct asker {
     struct mf_build *b;
     const struct mf_arch_ask *in;
     const struct mf_arch_args *args;
-    size_t n, width;
+    size_t n, width; /* n: images */
 };
 
 /* -- towers -- */
@@ -34,6 +34,20 @@ const struct mf_image_tower mf_image_towers[] = {
     [MF_IMAGE_CNN] = {cnn_map, cnn_extent}, [MF_IMAGE_CONVNEXT] = {mf_convnext_map, mf_convnext_extent}};
 
 /* -- rows -- */
+
+/* x [n][rows][columns] of images becomes that of their questions: [n each][rows][columns]. */
+static int for_each(struct asker *a, const char *name, int x)
+{
+    const struct mf_shape of = mf_build_shape(a->b, x);
+    const size_t each = a->in->each;
+    int in[MF_INS];
+
+    if (each == 1) return x;
+    x = mf_build_reshape(a->b, x, (struct mf_shape){.type = of.type, .n = 3, .d = {of.d[0], 1, of.d[1] * of.d[2]}});
+    for (size_t k = 0; k < each; ++k) in[k] = x;
+    return mf_build_reshape(a->b, mf_build_concat(a->b, name, each, in, 1),
+                            (struct mf_shape){.type = of.type, .n = 3, .d = {of.d[0] * each, of.d[1], of.d[2]}});
+}
 
 static int norm_of_sum(struct asker *a, const char *name, int x, int y)
 {
@@ -63,10 +77,13 @@ static int cells_of(struct asker *a)
     return mf_build_two(a->b, MF_OP_ADD, "visual.sum", x, position);
 }
 
-/* [n][width]: the mean of every channel of the image, which norms hide. With two phases it is their fraction. */
+/* [n][1][width]: the mean of every channel of the image, which norms hide. With two phases it is their fraction. */
 static int level_of(struct asker *a)
 {
-    return mf_build_linear(a->b, "visual.level", mf_build_one(a->b, MF_OP_MEAN, "visual.channels", a->in->x), a->width);
+    const int x =
+        mf_build_linear(a->b, "visual.level", mf_build_one(a->b, MF_OP_MEAN, "visual.channels", a->in->x), a->width);
+
+    return mf_build_reshape(a->b, x, (struct mf_shape){.n = 3, .d = {a->n, 1, a->width}});
 }
 
 /* [n][objects][width]: features of the cells under each, and its box. */
@@ -116,11 +133,18 @@ static struct streams cross(struct asker *a, struct streams x)
 
 /* -- means and heads -- */
 
-/* [n][1][rows] [n][rows][width] -> [n][width] */
+/* [m][rows][..] -> [m][..] */
+static int flat(struct asker *a, int x)
+{
+    const struct mf_shape of = mf_build_shape(a->b, x);
+
+    return mf_build_reshape(a->b, x, (struct mf_shape){.type = of.type, .n = 2, .d = {of.d[0], of.d[1] * of.d[2]}});
+}
+
+/* [m][1][rows] [m][rows][width] -> [m][width] */
 static int mean_of(struct asker *a, const char *name, int share, int rows)
 {
-    return mf_build_reshape(a->b, mf_build_matmul(a->b, name, share, rows, 0),
-                            (struct mf_shape){.n = 2, .d = {a->n, a->width}});
+    return flat(a, mf_build_matmul(a->b, name, share, rows, 0));
 }
 
 static int joined(struct asker *a, const struct streams *x, int level)
@@ -129,9 +153,12 @@ static int joined(struct asker *a, const struct streams *x, int level)
     int y = mf_build_two(a->b, MF_OP_ADD, "joint.two", cells, mean_of(a, "joint.tokens", a->in->word_share, x->tokens));
     int z;
 
-    if (x->objects >= 0)
-        y = mf_build_two(a->b, MF_OP_ADD, "joint.all", y, mean_of(a, "joint.objects", a->in->object_share, x->objects));
-    y = mf_build_two(a->b, MF_OP_ADD, "joint.level", y, level);
+    if (x->objects >= 0) {
+        const int share = for_each(a, "joint.share", a->in->object_share);
+
+        y = mf_build_two(a->b, MF_OP_ADD, "joint.all", y, mean_of(a, "joint.objects", share, x->objects));
+    }
+    y = mf_build_two(a->b, MF_OP_ADD, "joint.with_level", y, flat(a, for_each(a, "joint.level", level)));
     z = mf_build_one(a->b, MF_OP_GELU, "joint.act", mf_build_linear(a->b, "joint.fc1", y, WIDER * a->width));
     z = mf_build_dropout(a->b, "joint", mf_build_linear(a->b, "joint.fc2", z, a->width), a->args->dropout);
     return norm_of_sum(a, "joint.norm", y, z);
@@ -170,8 +197,10 @@ static void ask(struct mf_build *build, const struct mf_arch_ask *in, const stru
     x.cells = cells_of(&a);
     x.tokens = mf_vqa_text_tower(build, in, args);
     if (in->objects > 0) x.objects = objects_of(&a, x.cells);
-    seen =
-        mf_build_two(build, MF_OP_ADD, "visual.both", mf_build_one(build, MF_OP_MEAN, "visual.mean", x.cells), level);
+    seen = mf_build_two(build, MF_OP_ADD, "visual.both", mf_build_one(build, MF_OP_MEAN, "visual.mean", x.cells),
+                        flat(&a, level));
+    x.cells = for_each(&a, "visual.each", x.cells);
+    if (x.objects >= 0) x.objects = for_each(&a, "objects.each", x.objects);
     x = cross(&a, x);
     both = joined(&a, &x, level);
     for (size_t h = 0; h < in->heads; ++h)

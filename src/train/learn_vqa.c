@@ -160,19 +160,21 @@ static size_t inputs(const struct mf_task *task, const size_t dims[4], size_t ba
 {
     const struct mf_asked *own = mf_asked_of(task);
     const size_t n = own->length, objects = own->form.objects ? own->form.objects : 1, heads = own->form.heads;
+    const size_t questions = batch * own->together;
     size_t cells[2];
 
     mf_arch_cells(arch, args, dims, cells);
     input[MF_ASKED_X] = mf_learn_samples(dims, batch);
     input[MF_ASKED_X].plain = 0;
     input[MF_ASKED_TOKENS] = mf_learn_labels("tokens", batch, 1);
-    input[MF_ASKED_TOKENS].shape = (struct mf_shape){.type = MF_I32, .n = 2, .d = {batch, n}};
-    input[MF_ASKED_SEEN] = (struct mf_learn_input){.name = "seen", .shape = {.type = MF_U8, .n = 2, .d = {batch, n}}};
-    input[MF_ASKED_WORD_SHARE] = reals("word_share", (struct mf_shape){.n = 3, .d = {batch, 1, n}});
+    input[MF_ASKED_TOKENS].shape = (struct mf_shape){.type = MF_I32, .n = 2, .d = {questions, n}};
+    input[MF_ASKED_SEEN] =
+        (struct mf_learn_input){.name = "seen", .shape = {.type = MF_U8, .n = 2, .d = {questions, n}}};
+    input[MF_ASKED_WORD_SHARE] = reals("word_share", (struct mf_shape){.n = 3, .d = {questions, 1, n}});
     input[MF_ASKED_OBJECT] = reals("object", (struct mf_shape){.n = 3, .d = {batch, objects, MF_OBJECT_VALUES}});
     input[MF_ASKED_OBJECT_SHARE] = reals("object_share", (struct mf_shape){.n = 3, .d = {batch, 1, objects}});
     input[MF_ASKED_REGION] = reals("region", (struct mf_shape){.n = 4, .d = {batch, objects, cells[0], cells[1]}});
-    for (size_t h = 0; h < heads; ++h) input[MF_ASKED_LABEL + h] = mf_learn_labels(own->label[h], batch, 1);
+    for (size_t h = 0; h < heads; ++h) input[MF_ASKED_LABEL + h] = mf_learn_labels(own->label[h], batch, own->together);
     if (own->form.findings) input[MF_ASKED_LABEL + heads] = mf_learn_reals("findings", batch, own->form.findings);
     return MF_ASKED_LABEL + task->heads;
 }
@@ -189,6 +191,7 @@ static void forward(const struct mf_task *task, struct mf_build *build, const st
                              .word_share = input[MF_ASKED_WORD_SHARE],
                              .object = input[MF_ASKED_OBJECT],
                              .object_share = input[MF_ASKED_OBJECT_SHARE],
+                             .each = own->together,
                              .words = mf_tokenizer_numbers(own->tokenizer),
                              .length = own->length,
                              .objects = own->form.objects,
@@ -234,22 +237,26 @@ int mf_asked_finding(const struct mf_task *task, const struct mf_dataset *set, s
                : set->questions->finding[mf_item_sample(set, item) * set->questions->form.findings + column];
 }
 
-struct mf_vqa_item mf_vqa_item(const struct mf_task *task, size_t item)
+size_t mf_vqa_together(const struct mf_task *task) { return mf_asked_of(task)->together; }
+
+struct mf_vqa_label mf_vqa_label(const struct mf_task *task, size_t row)
 {
     const struct mf_asked *own = mf_asked_of(task);
-    const size_t type = own->type[item];
-    const int known = own->answer[item] >= 0;
+    const size_t type = own->type[row];
+    const int known = own->answer[row] >= 0;
 
-    return (struct mf_vqa_item){known ? (size_t)own->form.head_of[type] : own->form.heads, type, own->answer[item]};
+    return (struct mf_vqa_label){known ? (size_t)own->form.head_of[type] : own->form.heads, type, own->answer[row]};
 }
 
 static size_t rows(const struct mf_task *task, const struct mf_dataset *set, size_t head, size_t item)
 {
     const struct mf_questions_form *f = mf_vqa_form(task);
+    const struct mf_span asked = mf_item_rows(set->questions, item);
     size_t n = 0;
 
-    if (head < f->heads) return mf_vqa_item(task, item).head == head;
-    for (size_t k = 0; k < f->findings; ++k) n += mf_asked_finding(task, set, item, k) != MF_FINDING_NONE;
+    for (size_t k = 0; head < f->heads && k < asked.count; ++k) n += mf_vqa_label(task, asked.first + k).head == head;
+    for (size_t k = 0; head == f->heads && k < f->findings; ++k)
+        n += mf_asked_finding(task, set, item, k) != MF_FINDING_NONE;
     return n;
 }
 
@@ -265,14 +272,16 @@ static void tally(const struct mf_task *task, const struct mf_dataset *set, size
                   size_t r, const float *output, double *counts, double *sum)
 {
     const struct mf_questions_form *f = mf_vqa_form(task);
-    const struct mf_vqa_item item = mf_vqa_item(task, batch->id[r]);
+    const struct mf_span asked = mf_item_rows(set->questions, batch->id[r]);
+    const size_t n = task->head[head].outputs;
 
     (void)sum;
-    if (head < f->heads) {
-        count(counts, item.type, mf_classify_best(task->head[head].outputs, output) == (size_t)item.answer);
-        return;
+    for (size_t k = 0; head < f->heads && k < asked.count; ++k) {
+        const struct mf_vqa_label label = mf_vqa_label(task, asked.first + k);
+
+        if (label.head == head) count(counts, label.type, mf_classify_best(n, output + k * n) == (size_t)label.answer);
     }
-    for (size_t k = 0; k < f->findings; ++k) {
+    for (size_t k = 0; head == f->heads && k < f->findings; ++k) {
         const int value = mf_asked_finding(task, set, batch->id[r], k);
 
         if (value != MF_FINDING_NONE) count(counts, k, isfinite(output[k]) && (output[k] > 0) == value);
@@ -394,27 +403,43 @@ static int same(const struct mf_task *a, const struct mf_task *b)
     return 1;
 }
 
+/* Rows of a type to learn from, the first answer, and how many have another one. */
+struct variety {
+    size_t asked, others;
+    int32_t first;
+};
+
+static struct variety variety_of(const struct mf_task *task, const struct mf_dataset *set, size_t type)
+{
+    struct variety v = {.first = MF_ANSWER_NONE};
+
+    for (size_t i = 0; i < set->count[MF_TRAIN]; ++i) {
+        const struct mf_span asked = mf_item_rows(set->questions, set->id[MF_TRAIN][i]);
+
+        for (size_t k = 0; k < asked.count; ++k) {
+            const struct mf_vqa_label label = mf_vqa_label(task, asked.first + k);
+
+            if (label.answer < 0 || label.type != type) continue;
+            if (v.asked++ == 0) v.first = label.answer;
+            v.others += label.answer != v.first;
+        }
+    }
+    return v;
+}
+
 /* A type with one answer teaches nothing. */
 static void doubt(const struct mf_task *task, const struct mf_dataset *set)
 {
     const struct mf_questions_form *f = mf_vqa_form(task);
 
     for (size_t t = 0; t < f->types; ++t) {
-        int32_t first = MF_ANSWER_NONE;
-        size_t asked = 0, others = 0;
+        const struct variety v = variety_of(task, set, t);
 
-        for (size_t i = 0; i < set->count[MF_TRAIN]; ++i) {
-            const struct mf_vqa_item item = mf_vqa_item(task, set->id[MF_TRAIN][i]);
-
-            if (item.answer < 0 || item.type != t) continue;
-            if (asked++ == 0) first = item.answer;
-            others += item.answer != first;
-        }
-        if (asked && !others)
+        if (v.asked && !v.others)
             mf_warn("'%s': all %zu questions of type '%s' to learn from have one answer, '%s': nothing is learnt from "
                     "them",
-                    set->path, asked, f->type[t],
-                    f->answer[mf_questions_answer_at(f, (size_t)f->head_of[t]) + (size_t)first]);
+                    set->path, v.asked, f->type[t],
+                    f->answer[mf_questions_answer_at(f, (size_t)f->head_of[t]) + (size_t)v.first]);
     }
 }
 

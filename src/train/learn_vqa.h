@@ -1,7 +1,7 @@
-/* The task to answer questions about images. An item of the set is a question (mf_dataset_ask()). The network reads the
- * image, the tokens of the question, and the objects of the image. Every head of the questions gives one answer. The
- * head of a question's type counts, and the others learn nothing from it. A last head says the findings of the image,
- * each yes or no.
+/* The task to answer questions about images. An item of the set is a group of questions about one image
+ * (mf_dataset_ask()). The network reads the image, the tokens of each question, and the objects of the image. Every
+ * head of the questions gives one answer to each. The head of a question's type counts, and the others learn nothing
+ * from it. A last head says the findings of the image, each yes or no.
  *
  * A third of what is learnt comes without objects, so that the network also answers where nobody finds any. */
 #ifndef MF_TRAIN_LEARN_VQA_H
@@ -43,18 +43,21 @@ struct mf_vqa_right mf_vqa_right_finding(const struct mf_task *task, const struc
 /** The mean share of right answers of all types that were asked; NAN: none. */
 double mf_vqa_accuracy(const struct mf_task *task, const struct mf_scores *scores);
 
-/** Head, type and answer of an item, in numbers of the network. The head is form->heads where it knows no such
- * question. The item is of the set that the task was made for, or was fitted to. */
-struct mf_vqa_item {
+/** Head, type and answer of a question, in numbers of the network. The head is form->heads where it knows no such
+ * question, or where that does not count. Row @p row is of the set that the task was made for, or was fitted to. */
+struct mf_vqa_label {
     size_t head, type;
     int32_t answer;
 };
-struct mf_vqa_item mf_vqa_item(const struct mf_task *task, size_t item);
+struct mf_vqa_label mf_vqa_label(const struct mf_task *task, size_t row);
 
-/** The type that the words of an item have, by the questions that were learnt. */
-struct mf_vqa_guess mf_vqa_guess_type(const struct mf_task *task, size_t item);
+/** Outputs of an item in a head are rows, one for each question: so many. */
+size_t mf_vqa_together(const struct mf_task *task);
+
+/** The type that the words of a question have, by the questions that were learnt. */
+struct mf_vqa_guess mf_vqa_guess_type(const struct mf_task *task, size_t row);
 
 /** The text of a question, with a zero behind it. */
-const char *mf_vqa_question(const struct mf_dataset *set, size_t item, char text[MF_QUESTION_TEXT + 1]);
+const char *mf_vqa_question(const struct mf_dataset *set, size_t row, char text[MF_QUESTION_TEXT + 1]);
 
 #endif

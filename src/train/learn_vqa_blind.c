@@ -9,13 +9,17 @@
 
 const char *const mf_vqa_blind_names[MF_VQA_BLINDS] = {"majority", "measures", "question", "image"};
 
-/* Items that the network knows. */
-static size_t known(const struct mf_task *task, size_t n, const uint32_t *id, uint32_t *to)
+/* Questions of items that the network knows. */
+static size_t known(const struct mf_scored *of, size_t n, const uint32_t *id, uint32_t *to)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < n; ++i)
-        if (mf_vqa_item(task, id[i]).answer >= 0) to[count++] = id[i];
+    for (size_t i = 0; i < n; ++i) {
+        const struct mf_span rows = mf_item_rows(of->set->questions, id[i]);
+
+        for (size_t row = rows.first; row < rows.first + rows.count; ++row)
+            if (mf_vqa_label(of->task, row).answer >= 0) to[count++] = (uint32_t)row;
+    }
     return count;
 }
 
@@ -41,13 +45,13 @@ static void take_scores(const struct mf_scored *of, enum mf_hidden what, double 
 
 void mf_vqa_blind(const struct mf_scored *of, struct mf_vqa_blind *blind)
 {
-    const size_t train = of->set->count[MF_TRAIN];
-    uint32_t *learn = MF_MUST(malloc((train + 1) * sizeof *learn), "questions");
-    uint32_t *guess = MF_MUST(malloc((of->n + 1) * sizeof *guess), "questions");
+    const size_t train = of->set->count[MF_TRAIN], most = mf_vqa_together(of->task);
+    uint32_t *learn = MF_MUST(malloc((most * train + 1) * sizeof *learn), "questions");
+    uint32_t *guess = MF_MUST(malloc((most * of->n + 1) * sizeof *guess), "questions");
     const struct mf_blind who = {.set = of->set,
                                  .questions = of->set->questions,
-                                 .learnt = known(of->task, train, of->set->id[MF_TRAIN], learn),
-                                 .guessed = known(of->task, of->n, of->id, guess),
+                                 .learnt = known(of, train, of->set->id[MF_TRAIN], learn),
+                                 .guessed = known(of, of->n, of->id, guess),
                                  .learn = learn,
                                  .guess = guess};
     struct mf_guesses guesses;

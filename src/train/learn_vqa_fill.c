@@ -75,25 +75,36 @@ static void fill_images(const struct mf_asked *own, const struct mf_fill *of, fl
 
 /* ---- texts ---- */
 
-static size_t text_of(const struct mf_asked *own, const struct mf_fill *of, size_t r)
-{
-    const size_t item = of->batch->id[r];
+enum { NO_ROW = -1 };
 
-    return own->hidden == MF_HIDES_QUESTION ? mf_order(1, 0, of->set->items, item) : item;
+/* Question @p k of sample @p r of a batch. */
+static long row_of(const struct mf_fill *of, size_t r, size_t k)
+{
+    const struct mf_span rows = mf_item_rows(of->set->questions, of->batch->id[r]);
+
+    return k < rows.count ? (long)(rows.first + k) : NO_ROW;
+}
+
+static void fill_text(const struct mf_asked *own, long row, size_t input, size_t at, void *to)
+{
+    const size_t rows = own->set->questions->form.rows, n = own->length;
+    const size_t text = row < 0 || own->hidden != MF_HIDES_QUESTION ? (size_t)row : mf_order(1, 0, rows, (size_t)row);
+    const size_t count = row < 0 ? 0 : own->count[text];
+
+    for (size_t i = 0; i < n; ++i)
+        if (input == MF_ASKED_TOKENS)
+            ((int32_t *)to)[at + i] = i < count ? own->token[text * n + i] : -1;
+        else if (input == MF_ASKED_SEEN)
+            ((uint8_t *)to)[at + i] = i < count;
+        else
+            ((float *)to)[at + i] = i < count ? 1 / (float)count : 0;
 }
 
 static void fill_texts(const struct mf_asked *own, const struct mf_fill *of, size_t input, void *to)
 {
-    const size_t n = own->length;
-
-    for (size_t r = 0; r < of->batch->n; ++r) {
-        const size_t text = text_of(own, of, r), count = own->count[text];
-
-        if (input == MF_ASKED_TOKENS) memcpy((int32_t *)to + r * n, own->token + text * n, n * sizeof(int32_t));
-        for (size_t i = 0; input == MF_ASKED_SEEN && i < n; ++i) ((uint8_t *)to)[r * n + i] = i < count;
-        for (size_t i = 0; input == MF_ASKED_WORD_SHARE && i < n; ++i)
-            ((float *)to)[r * n + i] = i < count ? 1 / (float)count : 0;
-    }
+    for (size_t r = 0; r < of->batch->n; ++r)
+        for (size_t k = 0; k < own->together; ++k)
+            fill_text(own, row_of(of, r, k), input, (r * own->together + k) * own->length, to);
 }
 
 /* ---- objects ---- */
@@ -165,13 +176,15 @@ static void fill_objects(const struct mf_asked *own, const struct mf_fill *of, s
 
 static void fill_labels(const struct mf_asked *own, const struct mf_fill *of, size_t head, int32_t *to)
 {
-    for (size_t r = 0; r < of->batch->n; ++r) {
-        const size_t item = of->batch->id[r], type = own->type[item];
-        const int own_head = type < own->form.types && (size_t)own->form.head_of[type] == head;
+    for (size_t r = 0; r < of->batch->n; ++r)
+        for (size_t k = 0; k < own->together; ++k, ++to) {
+            const long row = row_of(of, r, k);
+            const size_t type = row < 0 ? own->form.types : own->type[row];
+            const int own_head = type < own->form.types && (size_t)own->form.head_of[type] == head;
 
-        to[r] = own_head ? own->answer[item] : MF_ANSWER_NONE;
-        if (head == own->place) to[r] = flip_place(flip_of(own, of, r), to[r]);
-    }
+            *to = own_head ? own->answer[row] : MF_ANSWER_NONE;
+            if (head == own->place) *to = flip_place(flip_of(own, of, r), *to);
+        }
 }
 
 static void fill_findings(const struct mf_task *task, const struct mf_fill *of, float *to)

@@ -21,10 +21,11 @@ struct mf_asked {
     enum mf_hidden hidden;
     /* of the set, in numbers of the network */
     const struct mf_dataset *set;
-    int32_t *token;                          /* [items][length] */
-    uint16_t *count;                         /* [items] tokens that are there */
-    int32_t *answer;                         /* [items] -1: none that the network has */
-    uint8_t *type;                           /* [items] form.types: none that the network knows */
+    size_t together;                         /* questions of an item, at most */
+    int32_t *token;                          /* [questions][length] */
+    uint16_t *count;                         /* [questions] tokens that are there */
+    int32_t *answer;                         /* [questions] -1: none that the network has, or it does not count */
+    uint8_t *type;                           /* [questions] form.types: none that the network knows */
     size_t finding_of[MF_QUESTION_FINDINGS]; /* column of the set; SIZE_MAX: it has none */
 };
 

@@ -13,12 +13,12 @@ int mf_asked_words(struct mf_asked *own, const char *path)
     return mf_fail(MF_INPUT, "'%s' has no vocabulary, so its questions cannot be cut into tokens", path);
 }
 
-const char *mf_vqa_question(const struct mf_dataset *set, size_t item, char text[MF_QUESTION_TEXT + 1])
+const char *mf_vqa_question(const struct mf_dataset *set, size_t row, char text[MF_QUESTION_TEXT + 1])
 {
-    const size_t row = set->questions->form.text;
+    const size_t bytes = set->questions->form.text;
 
-    memcpy(text, set->questions->text + item * row, row);
-    text[row] = '\0';
+    memcpy(text, set->questions->text + row * bytes, bytes);
+    text[bytes] = '\0';
     return text;
 }
 
@@ -72,7 +72,7 @@ static size_t take_answers(struct mf_asked *own, const struct mf_questions *q, c
         const int32_t label = q->label[i * f->heads + head];
 
         own->type[i] = (uint8_t)type;
-        own->answer[i] = type < own->form.types && label >= 0
+        own->answer[i] = type < own->form.types && label >= 0 && mf_row_counts(q, i)
                              ? m->answer[mf_questions_answer_at(f, head) + (size_t)label]
                              : MF_ANSWER_NONE;
         known += own->answer[i] >= 0;
@@ -89,7 +89,7 @@ static void say_unknown(const struct mf_asked *own, const struct mf_dataset *set
         size_t asked = 0, unknown = 0;
 
         for (size_t i = 0; i < q->form.rows; ++i) {
-            if (q->type[i] != t) continue;
+            if (q->type[i] != t || !mf_row_counts(q, i)) continue;
             ++asked;
             unknown += own->answer[i] < 0;
         }
@@ -122,12 +122,12 @@ static int take_meaning(struct mf_asked *own, const struct mf_dataset *set)
 
 /* ---- texts ---- */
 
-/* Tokens of all questions, one behind the other; end [items]. */
+/* Tokens of all questions, one behind the other; end [questions]. */
 static int cut_texts(struct mf_asked *own, const struct mf_dataset *set, struct mf_tokens *all, size_t *end)
 {
     const struct mf_questions *q = set->questions;
 
-    for (size_t i = 0; i < set->items; ++i) {
+    for (size_t i = 0; i < q->form.rows; ++i) {
         const char *text = q->text + i * q->form.text;
 
         MF_TRY(mf_tokenizer_encode(own->tokenizer, text, strnlen(text, q->form.text), MF_ENCODE_LITERAL, all));
@@ -151,16 +151,17 @@ static void take_tokens(struct mf_asked *own, const struct mf_dataset *set, cons
                         const size_t *end)
 {
     enum { STEP = 8 };
+    const size_t rows = set->questions->form.rows;
     size_t longest = 1;
 
-    for (size_t i = 0; i < set->items; ++i) {
+    for (size_t i = 0; i < rows; ++i) {
         const size_t n = end[i] - (i ? end[i - 1] : 0);
 
         longest = n > longest ? n : longest;
     }
     own->length = ((longest < own->most ? longest : own->most) + STEP - 1) / STEP * STEP;
-    own->token = MF_MUST(calloc(set->items * own->length + 1, sizeof *own->token), "questions");
-    for (size_t i = 0; i < set->items; ++i) {
+    own->token = MF_MUST(calloc(rows * own->length + 1, sizeof *own->token), "questions");
+    for (size_t i = 0; i < rows; ++i) {
         const size_t first = i ? end[i - 1] : 0;
 
         put_tokens(own, i, all->at + first, end[i] - first);
@@ -183,13 +184,13 @@ void mf_asked_forget(struct mf_asked *own)
     own->set = NULL;
 }
 
-/* Tokens of an item without the special ones, which every text has: @p to [length]. */
-static size_t words_of(const struct mf_asked *own, size_t item, int32_t *to)
+/* Tokens of a question without the special ones, which every text has: @p to [length]. */
+static size_t words_of(const struct mf_asked *own, size_t row, int32_t *to)
 {
-    const int32_t *token = own->token + item * own->length;
+    const int32_t *token = own->token + row * own->length;
     size_t n = 0;
 
-    for (size_t i = 0; i < own->count[item]; ++i)
+    for (size_t i = 0; i < own->count[row]; ++i)
         if (!mf_tokenizer_is_special(own->tokenizer, (size_t)token[i])) to[n++] = token[i];
     return n;
 }
@@ -201,19 +202,19 @@ void mf_asked_count(struct mf_asked *own, const struct mf_dataset *set)
     mf_vqa_words_close(&own->words);
     own->words = mf_vqa_words_new(own->form.types, mf_tokenizer_numbers(own->tokenizer));
     for (size_t k = 0; k < set->count[MF_TRAIN]; ++k) {
-        const size_t item = set->id[MF_TRAIN][k];
+        const struct mf_span rows = mf_item_rows(set->questions, set->id[MF_TRAIN][k]);
 
-        if (own->answer[item] < 0) continue;
-        mf_vqa_words_learn(&own->words, own->type[item], words_of(own, item, word), word);
+        for (size_t row = rows.first; row < rows.first + rows.count; ++row)
+            if (own->answer[row] >= 0) mf_vqa_words_learn(&own->words, own->type[row], words_of(own, row, word), word);
     }
     free(word);
 }
 
-struct mf_vqa_guess mf_vqa_guess_type(const struct mf_task *task, size_t item)
+struct mf_vqa_guess mf_vqa_guess_type(const struct mf_task *task, size_t row)
 {
     const struct mf_asked *own = mf_asked_of(task);
     int32_t *word = MF_MUST(malloc((own->length + 1) * sizeof *word), "words");
-    const struct mf_vqa_guess guess = mf_vqa_words_guess(&own->words, words_of(own, item, word), word);
+    const struct mf_vqa_guess guess = mf_vqa_words_guess(&own->words, words_of(own, row, word), word);
 
     free(word);
     return guess;
@@ -221,15 +222,17 @@ struct mf_vqa_guess mf_vqa_guess_type(const struct mf_task *task, size_t item)
 
 int mf_asked_read(struct mf_asked *own, const struct mf_dataset *set)
 {
-    size_t *end = MF_MUST(calloc(set->items + 1, sizeof *end), "questions");
+    const size_t rows = set->questions->form.rows;
+    size_t *end = MF_MUST(calloc(rows + 1, sizeof *end), "questions");
     struct mf_tokens all = {0};
     int rc;
 
     mf_asked_forget(own);
-    own->count = MF_MUST(calloc(set->items + 1, sizeof *own->count), "questions");
-    own->answer = MF_MUST(calloc(set->items + 1, sizeof *own->answer), "questions");
-    own->type = MF_MUST(calloc(set->items + 1, sizeof *own->type), "questions");
+    own->count = MF_MUST(calloc(rows + 1, sizeof *own->count), "questions");
+    own->answer = MF_MUST(calloc(rows + 1, sizeof *own->answer), "questions");
+    own->type = MF_MUST(calloc(rows + 1, sizeof *own->type), "questions");
     own->set = set;
+    own->together = set->questions->together ? set->questions->together : 1;
     rc = take_meaning(own, set);
     if (rc == MF_OK) rc = cut_texts(own, set, &all, end);
     if (rc == MF_OK) take_tokens(own, set, &all, end);

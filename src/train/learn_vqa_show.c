@@ -196,11 +196,11 @@ static int draw(const struct mf_scored *of, const char *title, const char *path)
 
 /* -- predictions -- */
 
-static void put_answer(const struct mf_scored *of, size_t i, FILE *to)
+static void put_answer(const struct mf_scored *of, size_t i, size_t k, size_t row, FILE *to)
 {
-    const struct mf_vqa_said said = mf_vqa_said(of, i);
+    const struct mf_vqa_said said = mf_vqa_said(of, i, k);
 
-    mf_table_put(to, mf_vqa_form(of->task)->type[mf_vqa_item(of->task, of->id[i]).type]);
+    mf_table_put(to, mf_vqa_form(of->task)->type[mf_vqa_label(of->task, row).type]);
     fprintf(to, ",");
     mf_table_put(to, said.truth);
     fprintf(to, ",");
@@ -214,11 +214,17 @@ static void table(const struct mf_scored *of, FILE *to)
 
     fprintf(to, "id,sample,question,type,true,predicted,probability\n");
     for (size_t i = 0; i < of->n; ++i) {
-        if (mf_vqa_item(of->task, of->id[i]).answer < 0) continue;
-        fprintf(to, "%lu,%zu,", (unsigned long)of->id[i], mf_item_sample(of->set, of->id[i]));
-        mf_table_put(to, mf_vqa_question(of->set, of->id[i], text));
-        fprintf(to, ",");
-        put_answer(of, i, to);
+        const struct mf_span rows = mf_item_rows(of->set->questions, of->id[i]);
+
+        for (size_t k = 0; k < rows.count; ++k) {
+            const size_t row = rows.first + k;
+
+            if (mf_vqa_label(of->task, row).answer < 0) continue;
+            fprintf(to, "%zu,%zu,", row, mf_item_sample(of->set, of->id[i]));
+            mf_table_put(to, mf_vqa_question(of->set, row, text));
+            fprintf(to, ",");
+            put_answer(of, i, k, row, to);
+        }
     }
     free(text);
 }

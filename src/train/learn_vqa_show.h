@@ -20,13 +20,13 @@ struct mf_vqa_blind {
 /** Finds it for questions that were scored. The set's train split is learnt from. */
 void mf_vqa_blind(const struct mf_scored *of, struct mf_vqa_blind *blind);
 
-/** The most probable answer of item number @p i of the scored ones, and its probability. The network knows the item,
- * and @p of has outputs. */
+/** The most probable answer to question @p k of item number @p i of the scored ones, and its probability. The network
+ * knows the question, and @p of has outputs. */
 struct mf_vqa_said {
     const char *answer, *truth;
     double probability;
 };
-struct mf_vqa_said mf_vqa_said(const struct mf_scored *of, size_t i);
+struct mf_vqa_said mf_vqa_said(const struct mf_scored *of, size_t i, size_t k);
 
 /** Adds images of some items to a figure: for each type a row with questions, answers and truths. MF_INPUT, MF_MEMORY.
  */

@@ -1,12 +1,12 @@
-/* Questions about images are learnt. Any ranks, in every stage of ZeRO, come to the weights of one rank. A flip moves
- * image, boxes and places alike. The model's file knows the task, and scores as before. */
+/* Questions about images are learnt, two of an image together. Any ranks, in every stage of ZeRO, come to the weights
+ * of one rank. A flip moves image, boxes and places alike. The model's file knows the task, and scores as before. */
 #include "io/questions.h"
 #include "src/train/learn_vqa.h"
 #include "src/train/saved.h"
 #include "src/vqa/vqa.h"
 #include "tests/unit/train_case.h"
 
-enum { SIDE = 10, IMAGES = 30, EACH = 2, ITEMS = IMAGES * EACH, FINDINGS = 2, PLACE = 1, TEXT = 64, TOKENS = 7 };
+enum { SIDE = 10, IMAGES = 60, EACH = 2, ROWS = IMAGES * EACH, FINDINGS = 2, PLACE = 1, TEXT = 64, TOKENS = 7 };
 
 /* -- a set: a light square in one of 25 places, whose questions ask where it is, and whether it is above -- */
 
@@ -52,7 +52,7 @@ static struct mf_questions_form *form_of_set(void)
     struct mf_questions_form *f = calloc(1, sizeof *f);
     char text[MF_VQA_TEXT];
 
-    *f = (struct mf_questions_form){.rows = ITEMS,
+    *f = (struct mf_questions_form){.rows = ROWS,
                                     .text = TEXT,
                                     .types = 2,
                                     .heads = 2,
@@ -160,14 +160,14 @@ static void check_tokens(const struct mf_task *task, const struct mf_dataset *se
 {
     struct mf_learn_input input[MF_LEARN_INPUTS];
     const struct mf_train_opts o = opts_of(task, 1);
-    static uint8_t seen[ITEMS * TEXT];
+    static uint8_t seen[ROWS * TEXT];
     size_t length;
 
     task->learn->inputs(task, set->dims, batch->n, o.arch, &o.args, input);
     length = input[SEEN].shape.d[1];
     CHECK(length % 4 == 0 && length <= TEXT);
     fill(task, set, batch, SEEN, seen);
-    for (size_t r = 0; r < batch->n; ++r) {
+    for (size_t r = 0; r < batch->n * EACH; ++r) {
         size_t tokens = 0;
 
         for (size_t i = 0; i < length; ++i) tokens += seen[r * length + i];
@@ -180,8 +180,8 @@ static void check_batch(void *context, const struct mf_batch *batch)
 {
     const struct mf_task *task = ((const struct rows *)context)->task;
     const struct mf_dataset *set = ((const struct rows *)context)->set;
-    static float x[ITEMS * SIDE * SIDE], object[ITEMS * MF_OBJECT_VALUES], region[ITEMS * CELLS];
-    static int32_t label[ITEMS];
+    static float x[IMAGES * SIDE * SIDE], object[IMAGES * MF_OBJECT_VALUES], region[IMAGES * CELLS];
+    static int32_t label[ROWS];
     size_t moved = 0, boxes = 0;
 
     check_tokens(task, set, batch);
@@ -190,12 +190,12 @@ static void check_batch(void *context, const struct mf_batch *batch)
     fill(task, set, batch, REGION, region);
     fill(task, set, batch, LABELS + PLACE, label);
     for (size_t r = 0; r < batch->n; ++r) {
-        const size_t cell = find_cell(x + r * SIDE * SIDE), was = cell_of(batch->id[r] / EACH);
+        const size_t cell = find_cell(x + r * SIDE * SIDE), was = cell_of(batch->id[r]);
         const float *box = object + r * MF_OBJECT_VALUES;
         double sum = 0;
 
         moved += cell != was;
-        CHECK(label[r] == (batch->id[r] % EACH ? (int32_t)cell : -1));
+        for (size_t k = 0; k < EACH; ++k) CHECK(label[r * EACH + k] == (k ? (int32_t)cell : -1));
         for (size_t k = 0; k < CELLS; ++k) sum += (double)region[r * CELLS + k];
         CHECK_NEAR(sum, box[2] > 0 ? 1 : 0, 1e-5);
         if (!(box[2] > 0)) continue;
@@ -203,17 +203,18 @@ static void check_batch(void *context, const struct mf_batch *batch)
         CHECK_NEAR(box[0], (double)(cell / MF_VQA_GRID) / 5, 1e-6);
         CHECK_NEAR(box[3], (double)(cell % MF_VQA_GRID + 1) / 5, 1e-6);
     }
-    CHECK(moved > ITEMS / 3 && moved < ITEMS && boxes > ITEMS / 2 && boxes < ITEMS * 5 / 6);
+    CHECK(moved > IMAGES / 3 && moved < IMAGES && boxes > IMAGES / 2 && boxes < IMAGES * 5 / 6);
 }
 
 static void check_rows(const struct bed *b, const struct mf_dataset *set, const struct mf_task *task)
 {
-    const struct mf_reader_wish wish = {.ahead = 1, .batch = ITEMS, .input = 1};
+    const struct mf_reader_wish wish = {.ahead = 1, .batch = IMAGES, .input = 1};
     struct rows rows = {task, set};
-    uint32_t id[ITEMS];
+    uint32_t id[IMAGES];
 
-    for (uint32_t i = 0; i < ITEMS; ++i) id[i] = i;
-    CHECK(mf_samples_read(set, b->cores.host, &wish, ITEMS, id, check_batch, &rows) == MF_OK);
+    CHECK(set->items == IMAGES && mf_vqa_together(task) == EACH);
+    for (uint32_t i = 0; i < IMAGES; ++i) id[i] = i;
+    CHECK(mf_samples_read(set, b->cores.host, &wish, IMAGES, id, check_batch, &rows) == MF_OK);
 }
 
 /* -- scores and files -- */
@@ -227,11 +228,10 @@ static void count_right(const struct mf_task *task, const struct mf_scores *s, c
     size_t asked = 0, right = 0;
 
     for (size_t i = 0; i < s->samples; ++i) {
-        const float *output = s->head[type].output + i * n;
-        const size_t item = set->id[MF_TEST][i], answer = type ? cell_of(item / EACH) : cell_of(item / EACH) >= 10;
+        const float *output = s->head[type].output + (i * EACH + type) * n; /* question k has type k */
+        const size_t cell = cell_of(set->id[MF_TEST][i]), answer = type ? cell : cell >= 10;
         size_t best = 0;
 
-        if (item % EACH != type) continue;
         for (size_t k = 1; k < n; ++k)
             if (output[k] > output[best]) best = k;
         ++asked;

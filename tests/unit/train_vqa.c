@@ -109,6 +109,7 @@ static void forward(const struct mf_task *task, struct mf_build *build, const st
                                    .object = input[OBJECT],
                                    .object_share = input[OBJECT_SHARE],
                                    .region = input[REGION],
+                                   .each = 1,
                                    .words = WORDS,
                                    .length = LENGTH,
                                    .objects = OBJECTS,

@@ -62,7 +62,7 @@ static int open(const struct mf_train_cmd *o, const struct mf_dataset *set, stru
 }
 
 const struct mf_train_kind mf_train_vqa = {
-    .learn = &mf_learn_vqa, .arch = "vqa", .effective = 32, .choose = choose, .open = open};
+    .learn = &mf_learn_vqa, .arch = "vqa", .effective = 16, .choose = choose, .open = open};
 
 /* -- the verb -- */
 
@@ -102,7 +102,7 @@ const struct mf_cmd mf_cmd_train_vqa = {
     .synopsis = "--data FILE.h5 [--arch vqa] [--merit TYPE] [--results-dir DIR] [OPTION VALUE ...]",
     .text = "The network reads an image, the words of a question and the objects in the image. Every head of the "
             "questions gives one answer, and the head of the question's type counts. Scores are by type. A sample of "
-            "the training is a question, so an image is seen as often as it has questions.\n\n" MF_TRAIN_TEXT
+            "the training is an image with up to four of its questions.\n\n" MF_TRAIN_TEXT
             "  mesoforge synth --num-samples 6000 --questions 4 --size 64 64 \\\n"
             "      --output asked.h5\n"
             "  mpirun -n 2 mesoforge train vqa --data asked.h5 --results-dir run\n"

@@ -90,7 +90,7 @@ struct mf_questions *mf_questions_new(const struct mf_questions_form *form, size
 
 /**
  * Opens the questions of a set, which has them from then on. Its items are groups of questions about one sample, and
- * splits list these: so a network looks at an image once for all of a group. A group has as many questions as a sample
+ * splits list these. So a network looks at an image once for all of a group. A group has as many questions as a sample
  * has on average, at most MF_QUESTIONS_TOGETHER. A question is in the split of its sample. A phrasing that is held out
  * counts in the test split or in none. The hash of the set covers them. Before readers are opened. Collective. Refuses
  * as mf_questions_open().

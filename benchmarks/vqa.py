@@ -3,7 +3,7 @@
 
 vqa.py MESOFORGE [seeds = 3] [SAMPLES = 6000] [EPOCHS = 10] [EXTENT = 64]    prints TSV: accuracy by type on the test split, fresh images and held-out words
 vqa.py start MESOFORGE [rounds = 5]      seconds of a run of one step with all scores, beside `accelerate launch` (needs accelerate)
-Both sides have the same questions, sizes, flips, optimiser and schedule; start weights and orders are their own. The score is that of the epoch that is best on
+Both sides have the same questions, sizes, flips, optimiser and schedule; start weights and orders are their own. We answer the questions of an image together. The score is that of the epoch that is best on
 the validation split.
 """
 import json
@@ -16,17 +16,17 @@ import sys
 import tempfile
 import time
 
-RATE, DECAY, BATCH, FINDINGS, WITHOUT, GRID = 1e-3, 0.01, 64, 0.3, 1 / 3, 5
+RATE, DECAY, BATCH, EACH, FINDINGS, WITHOUT, GRID = 1e-3, 0.01, 64, 4, 0.3, 1 / 3, 5  # BATCH: questions of a step; EACH: of an image
 
 
 def synth(program, path, samples, extent):
-    words = ["synth", "--num-samples", str(samples), "--size", str(extent), str(extent), "--questions", "4", "--output", str(path)]
+    words = ["synth", "--num-samples", str(samples), "--size", str(extent), str(extent), "--questions", str(EACH), "--output", str(path)]
     subprocess.run([program, *words], check=True, capture_output=True)
 
 
 def train(program, path, seed, epochs, *more):
     words = ["train", "vqa", "--data", str(path), "--epochs", str(epochs), "--learning-rate", str(RATE), "--weight-decay", str(DECAY)]
-    words += ["--effective-batch", str(BATCH), "--seed", str(seed), "--results-dir", str(path.parent / f"run{seed}"), "--no-plots", "--json", *more]
+    words += ["--effective-batch", str(BATCH // EACH), "--seed", str(seed), "--results-dir", str(path.parent / f"run{seed}"), "--no-plots", "--json", *more]
     done = subprocess.run([program, *words], check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
@@ -214,7 +214,7 @@ def start(program, rounds):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "q.h5"
         synth(program, path, 100, 64)
-        ours = ["mpirun", "-n", "2", program, "train", "vqa", "--data", str(path), "--max-steps", "1", "--effective-batch", str(BATCH), "--no-plots", "--threads", "1"]
+        ours = ["mpirun", "-n", "2", program, "train", "vqa", "--data", str(path), "--max-steps", "1", "--effective-batch", str(BATCH // EACH), "--no-plots", "--threads", "1"]
         theirs = [str(pathlib.Path(sys.executable).parent / "accelerate"), "launch", "--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no",
                   "--dynamo_backend", "no", "--num_cpu_threads_per_process", "1", str(here), "first", str(path)]
         pairs = [(seconds([*ours, "--results-dir", f"{folder}/run{k}"]), seconds(theirs)) for k in range(rounds)]

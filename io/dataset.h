@@ -24,7 +24,7 @@ typedef char mf_name[MF_REAL_TEXT];
 struct mf_questions;
 
 /** Facts of a set. Arrays belong to it; those of which the file has none are NULL. Splits, orders and batches count
- * items. An item is a sample, or after mf_dataset_ask() (io/questions.h) a question about one. */
+ * items. An item is a sample, or after mf_dataset_ask() (io/questions.h) some questions about one. */
 struct mf_dataset {
     char *path;
     size_t samples;

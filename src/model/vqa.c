@@ -3,8 +3,9 @@
  * over cells, tokens and objects are summed, and a feed-forward layer and the heads follow. Findings come from the
  * means over cells before any attention.
  *
- * Parameters: image., text., visual.proj, visual.norm, visual.position, visual.level, objects.box, objects.norm,
- * cross.I.STREAM.query, key, value, output, norm, joint.fc1, joint.fc2, joint.norm, heads.H.fc1, heads.H.fc2. */
+ * Parameters of the towers begin with image. and text. Those of rows are visual.proj, norm, position, level, and
+ * objects.box, norm. Layers have cross.I.STREAM.query, key, value, output, norm. Then come joint.fc1, fc2, norm, and
+ * heads.H.fc1, fc2. */
 #include "src/model/vqa.h"
 
 #include <stdio.h>

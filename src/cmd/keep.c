@@ -12,27 +12,37 @@
 
 static const double BEFORE_THE_END = 10, SOON = 1e-3; /* [s] */
 
+/* A positive number and its unit; the seconds of that. 0: it is none. */
+static int parse(const char *text, const char *unit, double seconds, double *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtod(text, &end);
+    if (end == text || errno != 0 || strcmp(end, unit) != 0 || !(*value > 0) || *value > 1e9) return 0;
+    *value *= seconds;
+    return 1;
+}
+
+int mf_keep_seconds(const char *text, double *seconds)
+{
+    return parse(text, "s", 1, seconds) || parse(text, "min", 60, seconds) || parse(text, "h", 3600, seconds);
+}
+
 /* "30s", "10min", "2h", "200ev", "auto", "off". */
 static int parse_every(const char *text, struct mf_keeper_opts *k)
 {
-    static const struct {
-        const char *unit;
-        double seconds;
-    } units[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"ev", 0}};
-    char *end;
     double value;
 
     k->every_seconds = strcmp(text, "off") == 0 ? -1 : 0;
     if (strcmp(text, "auto") == 0 || strcmp(text, "off") == 0) return MF_OK;
-    errno = 0;
-    value = strtod(text, &end);
-    for (size_t i = 0; i < sizeof units / sizeof *units && end != text && errno == 0; ++i) {
-        if (strcmp(end, units[i].unit) != 0 || !(value > 0) || value > 1e9) continue;
-        k->every_seconds = value * units[i].seconds;
-        k->every_steps = units[i].seconds > 0 ? 0 : value < 1 ? 1 : (long)value;
-        return MF_OK;
-    }
-    return mf_fail(MF_USAGE, "--checkpoint-every '%s': write it as 30s, 10min, 2h, 200ev, auto or off", text);
+    k->every_steps = 0;
+    if (mf_keep_seconds(text, &k->every_seconds)) return MF_OK;
+    k->every_seconds = 0;
+    if (!parse(text, "ev", 1, &value))
+        return mf_fail(MF_USAGE, "--checkpoint-every '%s': write it as 30s, 10min, 2h, 200ev, auto or off", text);
+    k->every_steps = value < 1 ? 1 : (long)value;
+    return MF_OK;
 }
 
 int mf_keep_hours(const struct mf_session *s, const char *text, double *seconds)

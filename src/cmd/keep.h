@@ -23,6 +23,9 @@ struct mf_keep {
                   "checkpoints; left out: begin anew, unless a stopped run has left some"),                        \
         MF_KEEP_HOURS(type, keep.hours)
 
+/** Is @p text a duration, as 30s, 10min or 2h? Then its seconds. Local. */
+int mf_keep_seconds(const char *text, double *seconds);
+
 /** --max-hours as seconds from the start of the program; 0: no limit. Refuses with MF_USAGE. Not collective: only rank
  * 0 knows when its job ends. */
 int mf_keep_hours(const struct mf_session *session, const char *text, double *seconds);

@@ -15,6 +15,8 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 
+int mf_output_terminal(void) { return isatty(STDOUT_FILENO) && isatty(STDERR_FILENO); }
+
 int mf_output_folder(const char *path, const char *remedy)
 {
     char *copy = MF_MUST(strdup(path), "a name");

@@ -5,6 +5,10 @@
 
 #include "src/cmd/session.h"
 
+/** Is standard output a terminal? mpirun gives ranks a pseudo terminal for it, and a pipe for messages. So
+ * both must be terminals. Local. */
+int mf_output_terminal(void);
+
 /** Makes a folder and those above it: MF_OUTPUT, with the remedy. Local. */
 int mf_output_folder(const char *path, const char *remedy);
 #define MF_OUTPUT_ELSEWHERE "--output FILE, or another --data_folder"

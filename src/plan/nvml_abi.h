@@ -43,6 +43,14 @@ struct nvml_use { /* nvmlUtilization_t: shares of the last second or less [%] */
     unsigned gpu, memory;
 };
 
+#define NVML_NOT_AVAILABLE (~0ULL) /* NVML_VALUE_NOT_AVAILABLE */
+
+struct nvml_process { /* nvmlProcessInfo_v2_t, 24 bytes */
+    unsigned pid;
+    unsigned long long memory; /* bytes, or NVML_NOT_AVAILABLE */
+    unsigned gpu_instance, compute_instance;
+};
+
 struct nvml_field { /* nvmlFieldValue_t, 40 bytes */
     unsigned id, scope;
     long long time, latency;
@@ -59,6 +67,7 @@ _Static_assert(sizeof(struct nvml_memory) == 24, "NVML's layout");
 _Static_assert(sizeof(struct nvml_pci) == 68, "NVML's layout");
 _Static_assert(sizeof(struct nvml_attributes) == 40, "NVML's layout");
 _Static_assert(sizeof(struct nvml_use) == 8, "NVML's layout");
+_Static_assert(sizeof(struct nvml_process) == 24, "NVML's layout");
 _Static_assert(sizeof(struct nvml_field) == 40, "NVML's layout");
 
 /** The functions. Functions after `required` are NULL if the driver lacks them. */
@@ -95,6 +104,8 @@ struct nvml {
     int (*use)(nvml_device gpu, struct nvml_use *of);                        /* nvmlDeviceGetUtilizationRates */
     int (*temperature)(nvml_device gpu, int sensor, unsigned *celsius);      /* nvmlDeviceGetTemperature */
     int (*power)(nvml_device gpu, unsigned *milliwatts);                     /* nvmlDeviceGetPowerUsage */
+    int (*processes)(nvml_device gpu, unsigned *n,
+                     struct nvml_process *of); /* nvmlDeviceGetComputeRunningProcesses_v2 */
     void *library;
 };
 

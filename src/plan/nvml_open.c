@@ -46,6 +46,7 @@ static const struct symbol symbols[] = {
     {"nvmlDeviceGetUtilizationRates", offsetof(struct nvml, use), 0},
     {"nvmlDeviceGetTemperature", offsetof(struct nvml, temperature), 0},
     {"nvmlDeviceGetPowerUsage", offsetof(struct nvml, power), 0},
+    {"nvmlDeviceGetComputeRunningProcesses_v2", offsetof(struct nvml, processes), 0},
 };
 
 int mf_nvml_open(struct nvml *api, char *why, unsigned n)

@@ -1,7 +1,11 @@
 """probe as a user sees it: the table, the JSON that comes back as a hardware file, GPUs that a library stands in for,
 who takes which, and what is refused. usage: probe.py MESOFORGE MPIEXEC FOLDER_OF_THE_LIBRARY READER"""
+import csv
+import io
 import json
 import os
+import pty
+import signal
 import subprocess
 import sys
 import tempfile
@@ -149,7 +153,42 @@ def files():
         check(status == 7 and len(complaints(err)) == 1, f"a folder that is none: {status} {err}")
 
 
+def watched():
+    """Lines of a pipe, a table on a terminal, objects with --json; it ends in time, by a signal, and where nobody reads."""
+    status, out, err = run("--watch", "0.2s", "--max-hours", 0.9 / 3600, ranks=3, gpus={"gpus": 2}, CUDA_VISIBLE_DEVICES="1")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    looks = sorted({row["time"] for row in rows})
+    check(status == 0 and 3 <= len(looks) <= 5, f"looks: {status} {looks} {err}")
+    last = [row for row in rows if row["time"] == looks[-1]]
+    cores, gpu = last[0], last[1]
+    check([row["device"] for row in last] == ["cores"] + ["gpu1"] * 5, f"a GPU that three ranks see, four programs on it: {last}")
+    check(0 <= float(cores["use"]) <= 100 and 0 < float(cores["memory"]) < float(cores["total"]), f"cores: {cores}")
+    check([gpu[k] for k in ("pid", "use", "memory", "total", "celsius", "watts")] == ["", "87.0", str(600 << 20), str(81559 << 20), "61", "243.4"], f"GPU: {gpu}")
+    programs = {row["program"]: row["memory"] for row in last[2:]}
+    check(programs == {"mesoforge": str(500 << 20), "": ""}, f"programs: {programs}")
+    status, out, _ = run("--watch", "0.1s", "--max-hours", 0.05 / 3600, "--json", gpus={"gpus": 1})
+    rows = [json.loads(line) for line in out.splitlines()]
+    check(status == 0 and [r["device"] for r in rows] == ["cores", "gpu0", "gpu0", "gpu0"] and rows[0]["use"] is None, f"--json: {out}")
+    near, far = pty.openpty()
+    job = subprocess.Popen([program, "probe", "--watch", "0.1s"], stdout=far, stderr=far)
+    os.close(far)
+    text = b""
+    while text.count(b"\x1b[H\x1b[J") < 3:
+        text += os.read(near, 4096)
+    job.send_signal(signal.SIGINT)
+    check("node" in text.decode() and "cores" in text.decode() and job.wait(60) == -signal.SIGINT, f"table: {text[-400:]}")
+    job = subprocess.Popen([program, "probe", "--watch", "0.1s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    check(job.stdout.readline().startswith("time,node,device,pid,program"), "no header")
+    job.stdout.close()
+    check(job.wait(60) != 0, "it goes on where nobody reads")
+    for words, part in ((["--watch", "1"], "write it as 1s"), (["--watch", "0.01s"], "from 0.1s"), (["--max-hours", "1"], "for --watch alone"), (["--watch", "1s", "--measure"], "contradict"),
+                        (["--watch", "1s", "--dry-run"], "contradict"), (["--watch", "1s", "--output", "h.json"], "contradict"), (["--watch", "1s", "--max-hours", "x"], "--max-hours 'x'")):
+        status, _, err = run(*words)
+        check(status == 2 and part in err and len(complaints(err)) == 1, f"{words}: {status} {err}")
+
+
 no_gpu()
+watched()
 settings()
 with_gpus()
 broken_drivers()

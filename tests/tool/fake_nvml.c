@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -259,6 +260,24 @@ EXPORT int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts)
     UNIT(device);
     *milliwatts = 243400;
     return unit->part >= 0 ? 3 : 0;
+}
+
+/* Each GPU has two programs: the caller, and one that does not say its memory. */
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v2(void *device, unsigned *n, void *processes)
+{
+    const uint64_t memory[2] = {500ULL << 20, UINT64_MAX};
+    const uint32_t pid[2] = {(uint32_t)getpid(), 4000000u};
+    unsigned char *at = processes;
+    UNIT(device);
+
+    if (*n < 2) return 7;
+    *n = 2;
+    memset(at, 0, 48);
+    for (int k = 0; k < 2; ++k) {
+        memcpy(at + 24 * k, &pid[k], 4);
+        memcpy(at + 24 * k + 8, &memory[k], 8);
+    }
+    return 0;
 }
 
 /* ---- parts ---- */

@@ -9,14 +9,23 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/cores.h"
 #include "src/cmd/host/probe_print.h"
+#include "src/cmd/host/probe_watch.h"
+#include "src/cmd/keep.h"
 
 struct probe {
     struct mf_common common;
     int measure;
+    const char *watch, *hours;
 };
 
 static const struct mf_opt rows[] = {MF_OPT(probe, "measure", measure, MF_FLAG, NULL,
                                             "measure memory bandwidth and arithmetic of the cores as well (0.3 s)"),
+                                     MF_OPT(probe, "watch", watch, MF_TEXT, NULL,
+                                            "show use of cores, memory and GPUs every so often (1s, 10min), until a "
+                                            "signal; lines of CSV where no terminal is"),
+                                     MF_OPT(probe, "max-hours", hours, MF_TEXT, "0",
+                                            "with --watch: end after this many hours; auto: before Slurm ends the job; "
+                                            "0: no limit"),
                                      MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
@@ -102,9 +111,29 @@ static int bind_and_report(const struct mf_session *session, struct mf_probe *pr
 static int check(const struct mf_session *session, void *options)
 {
     const struct probe *o = options;
+    const struct mf_common *common = session->common;
+    double seconds;
 
-    if (!session->common->dry_run || !o->measure) return MF_OK;
+    if (!o->watch && mf_options_given(session->options, "max-hours"))
+        return mf_fail(MF_USAGE, "--max-hours is for --watch alone; try: --watch 1s");
+    if (o->watch) MF_TRY(mf_probe_period(o->watch, &seconds));
+    if (o->watch) MF_TRY(mf_keep_hours(session, o->hours, &seconds));
+    if (o->watch && (o->measure || common->dry_run || common->output))
+        return mf_fail(MF_USAGE, "--watch and %s contradict each other",
+                       o->measure        ? "--measure"
+                       : common->dry_run ? "--dry-run"
+                                         : "--output");
+    if (!common->dry_run || !o->measure) return MF_OK;
     return mf_fail(MF_USAGE, "--measure and --dry-run contradict each other");
+}
+
+static int watch(const struct mf_session *session, const struct probe *o, const struct mf_probe *probe)
+{
+    double period, limit;
+
+    MF_TRY(mf_agree(session->comm, mf_probe_period(o->watch, &period)));
+    MF_TRY(mf_agree(session->comm, mf_keep_hours(session, o->hours, &limit)));
+    return mf_probe_watch(session, probe, period, limit);
 }
 
 static int run(struct mf_session *session, void *options)
@@ -116,7 +145,10 @@ static int run(struct mf_session *session, void *options)
     MF_TRY(mf_session_may_write(session, session->common->output, ".json"));
     gpu = MF_MUST(calloc((size_t)session->comm->size, sizeof *gpu), "numbers of GPUs");
     rc = mf_probe_run(session->comm, &probe);
-    if (rc == MF_OK) rc = bind_and_report(session, &probe, o->measure, gpu);
+    if (rc == MF_OK && o->watch)
+        rc = watch(session, o, &probe);
+    else if (rc == MF_OK)
+        rc = bind_and_report(session, &probe, o->measure, gpu);
     mf_probe_free(&probe);
     free(gpu);
     return rc;
@@ -125,7 +157,7 @@ static int run(struct mf_session *session, void *options)
 const struct mf_cmd mf_cmd_probe = {
     .name = "probe",
     .summary = "list the hardware of a run: nodes, cores, memory, GPUs, links",
-    .synopsis = "[--measure] [--json] [--output HARDWARE.json]",
+    .synopsis = "[--measure] [--json] [--output HARDWARE.json] | --watch 1s [--max-hours H] [--json]",
     .text =
         "Looks at every node of the run: cores by affinity and control group, memory below the control group's limit, "
         "caches, "
@@ -139,7 +171,11 @@ const struct mf_cmd mf_cmd_probe = {
         "--gpu_ids. "
         "Two "
         "ranks on one GPU are refused (exit status 4) after the table, unless --share-gpu says that it is meant.\n\n"
+        "--watch looks at the use of all nodes again and again: cores, memory below the control group's limit, GPUs, "
+        "and the memory of each program on them. A terminal gets a table that refreshes; a file or pipe gets lines of "
+        "CSV, or with --json of JSON (docs/FILES.md). Ctrl-C ends it.\n\n"
         "  mesoforge probe --measure\n"
+        "  mesoforge probe --watch 1s\n"
         "  srun --mpi=pmix -N2 --ntasks-per-node=4 mesoforge probe \\\n"
         "      --json --output two.json\n",
     .tables = tables,

@@ -6,11 +6,13 @@ import base64
 import html
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import runs
 from runs import check, finish
@@ -145,8 +147,46 @@ def full_disk():
         subprocess.run(["umount", "disk"])
 
 
+def followed():
+    """Rows as they come, without those that are half written; the end by the lock of the output, or by the row of the end."""
+    os.mkdir("live")
+    with open("live/metrics.jsonl", "w") as file:
+        def row(end="\n", **keys):
+            file.write(json.dumps({"output": "m.safetensors", **keys}) + end)
+            file.flush()
+
+        row(kind="step", step=1, loss=2.5)
+        with runs.locked("live/.m.lock", "process 1 on elsewhere", "m.safetensors"):
+            job = subprocess.Popen([program, "report", "--follow", "live"], stdout=subprocess.PIPE, text=True)
+            check(job.stdout.readline() == "step: step 1, loss 2.5\n", "the first row")
+            row(end="", kind="epoch", step=2, epoch=1, loss=None)
+            time.sleep(1.5)
+            file.write("\n")
+            file.flush()
+            check(job.stdout.readline() == "epoch: step 2, epoch 1, loss -\n", "a row in two parts")
+            check(job.poll() is None, "it ends while the run works")
+            file.truncate(0)
+            file.seek(0)
+            row(step=1, loss=0.125)
+            check(job.stdout.readline() == "step 1, loss 0.125\n", "rows that are written again")
+        check(job.wait(60) == 0 and job.stdout.read() == "", "it outlives the run")
+        row(kind="end", step=1)
+    for ranks in (1, 2):
+        done = runs.run(program, "report", "--follow", "live/metrics.jsonl", "--json", ranks=ranks, mpiexec=mpiexec)
+        check(done.status == 0 and done.out == open("live/metrics.jsonl").read(), f"a run that has ended, --json: {done}")
+    near, far = pty.openpty()
+    job = subprocess.Popen([program, "report", "--follow", "live"], stdout=far, stderr=far)
+    os.close(far)
+    check(job.wait(60) == 0 and re.search(r"m.safetensors\r\n +step +loss\r\n +1 +0.125\r\n +step\r\nend +1\r\n$", os.read(near, 65536).decode()), "the table of a terminal")
+    with open("live/metrics.jsonl", "a") as file:
+        file.write("mine\n")
+    runs.refuses(program, [(3, ["report", "--follow", "live"], "no file of metrics: it has the line 'mine"), (2, ["report", "--follow", "live", "live"], "--follow needs one run"),
+                           (2, ["report", "--follow", "live", "--dry-run"], "contradict"), (3, ["report", "--follow", "gone"], "cannot read 'gone'")], mpiexec=mpiexec)
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
+    followed()
     measured()
     ran()
     folders()

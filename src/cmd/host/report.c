@@ -16,6 +16,8 @@
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/host/report_bench.h"
+#include "src/cmd/host/report_follow.h"
+#include "src/cmd/unused.h"
 #include "src/show/page.h"
 
 enum {
@@ -31,12 +33,14 @@ struct report {
     struct mf_common common;
     const char *title, *threshold;
     struct mf_longs labels;
+    int follow;
 };
 
 static const struct mf_opt rows[] = {
     MF_OPT(report, "title", title, MF_TEXT, "mesoforge report", "of the page"),
     MF_OPT(report, "threshold", threshold, MF_TEXT, NULL, "binarise grey input, as view does"),
     MF_OPT(report, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as view takes them"),
+    MF_OPT(report, "follow", follow, MF_FLAG, NULL, "print the metrics of a run as they come, until it ends; no page"),
     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
@@ -344,11 +348,26 @@ static int make_all(const struct mf_session *s, const struct report *o, const ch
 
 static int check(const struct mf_session *s, void *options)
 {
-    (void)options;
-    return mf_options_positional(s->options, NULL)
-               ? MF_OK
-               : mf_fail(MF_USAGE,
-                         "report needs files of runs or of bench; try: mesoforge report RESULT.h5 metrics.jsonl");
+    const struct report *o = options;
+    const size_t n = mf_options_positional(s->options, NULL);
+
+    if (o->follow && n != 1)
+        return mf_fail(MF_USAGE,
+                       "--follow needs one run, its folder or metrics.jsonl; try: mesoforge report --follow run");
+    if (o->follow && s->common->dry_run) return mf_fail(MF_USAGE, "--follow and --dry-run contradict each other");
+    return n ? MF_OK
+             : mf_fail(MF_USAGE,
+                       "report needs files of runs or of bench; try: mesoforge report RESULT.h5 metrics.jsonl");
+}
+
+static int follow(const struct mf_session *s, const char *given)
+{
+    char file[WORD];
+
+    MF_UNUSED(s, "--follow writes no page", "output", "title", "threshold", "labels");
+    log_of(given, file);
+    MF_TRY(mf_agree(s->comm, s->comm->rank == 0 ? check_folder(given) : MF_OK));
+    return mf_report_follow(s, file);
 }
 
 static int run(struct mf_session *s, void *options)
@@ -359,6 +378,7 @@ static int run(struct mf_session *s, void *options)
     char *path = NULL;
     int rc;
 
+    if (o->follow) return follow(s, files[0]);
     MF_TRY(mf_session_may_write(s, s->common->output, ".html"));
     MF_TRY(mf_agree(s->comm, s->comm->rank == 0 ? foresee(n, files) : MF_OK));
     rc = mf_session_path(s, "report", ".html", &path);
@@ -380,15 +400,20 @@ static const char text[] =
     "                  options, what was reached, by which plan\n"
     "  a folder        the metrics.jsonl of the run whose output is there\n"
     "\n"
+    "--follow makes no page. It shows the metrics of one run while it works, and\n"
+    "ends with it. A terminal gets a table of the newest rows, which it cuts at\n"
+    "its width; a file or pipe gets each row as a line.\n"
+    "\n"
     "Examples:\n"
     "  mesoforge report results/image_reconstructed.h5 metrics.jsonl\n"
+    "  mesoforge report --follow results/vqa\n"
     "  mesoforge report bench-*.json --output scaling.html --title \"Two nodes\"\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_report = {
     .name = "report",
     .summary = "write one page, with pictures, about runs and measurements",
-    .synopsis = "FILE ... [--output PAGE.html] [--title TEXT] [--labels LABEL ...]",
+    .synopsis = "FILE ... [--output PAGE.html] [--title TEXT] [--labels LABEL ...] | --follow RUN",
     .text = text,
     .tables = tables,
     .size = sizeof(struct report),

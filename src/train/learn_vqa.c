@@ -44,9 +44,10 @@ static int is_own_head(const struct mf_questions_form *f, size_t head)
     int k = 0;
 
     while (k < MF_VQA_HEADS && strcmp(f->head[head], mf_vqa_head_names[k]) != 0) ++k;
+    if (k == MF_VQA_KIND) return 1;
     if (k == MF_VQA_HEADS || (size_t)f->answers[head] != mf_vqa_head_answers[k]) return 0;
-    for (size_t a = 0; k != MF_VQA_KIND && a < mf_vqa_head_answers[k]; ++a) {
-        mf_vqa_answer((enum mf_vqa_head)k, a, 0, NULL, text);
+    for (size_t a = 0; a < mf_vqa_head_answers[k]; ++a) {
+        mf_vqa_answer((enum mf_vqa_head)k, a, text);
         if (strcmp(text, f->answer[at + a]) != 0) return 0;
     }
     return 1;

@@ -21,13 +21,12 @@ enum mf_vqa_type {
 };
 
 enum {
-    MF_VQA_QUESTIONS = 14,   /* every type, with every phase and direction */
-    MF_VQA_PHRASINGS = 12,   /* of a type */
-    MF_VQA_TRAINED = 9,      /* phrasings before this one are for all splits, the others for tests alone */
-    MF_VQA_TEXT = 96,        /* bytes of a question, with a zero behind it */
-    MF_VQA_ANSWERS_MAX = 26, /* of a head */
-    MF_VQA_GRID = 5,         /* cells of an image along y and x, for places */
-    MF_VQA_SPANS = 25,       /* the place of a component that joins two opposite edges */
+    MF_VQA_QUESTIONS = 14, /* every type, with every phase and direction */
+    MF_VQA_PHRASINGS = 12, /* of a type */
+    MF_VQA_TRAINED = 9,    /* phrasings before this one are for all splits, the others for tests alone */
+    MF_VQA_TEXT = 96,      /* bytes of a question, with a zero behind it */
+    MF_VQA_GRID = 5,       /* cells of an image along y and x, for places */
+    MF_VQA_SPANS = 25,     /* the place of a component that joins two opposite edges */
     MF_VQA_FINDINGS = 14,
     MF_VQA_NO_FINDING = 255, /* a measure too near its threshold */
     MF_VQA_OBJECTS = 8,
@@ -45,11 +44,10 @@ extern const struct mf_vqa_question mf_vqa_questions[MF_VQA_QUESTIONS];
 extern const char *const mf_vqa_type_names[MF_VQA_TYPES];
 extern const enum mf_vqa_head mf_vqa_type_heads[MF_VQA_TYPES];
 extern const char *const mf_vqa_head_names[MF_VQA_HEADS];
-extern const size_t mf_vqa_head_answers[MF_VQA_HEADS]; /* 2, 14, 26, 4 */
+extern const size_t mf_vqa_head_answers[MF_VQA_HEADS]; /* 2, 0, 26, 4. Kinds are the classes of a set */
 
-/** The text of answer @p k of a head, into @p text. A kind is the word that @p kind [kinds] has for it, or "kind k".
- * Local. */
-void mf_vqa_answer(enum mf_vqa_head head, size_t k, size_t kinds, const char *const *kind, char text[MF_VQA_TEXT]);
+/** The text of answer @p k of a head, into @p text. The kind of a structure is the name of a class. Local. */
+void mf_vqa_answer(enum mf_vqa_head head, size_t k, char text[MF_VQA_TEXT]);
 
 /** A finding: is a measure at least its threshold? */
 struct mf_vqa_finding {

@@ -19,7 +19,7 @@ const char *const mf_vqa_type_names[MF_VQA_TYPES] = {"percolates", "larger_phase
 const enum mf_vqa_head mf_vqa_type_heads[MF_VQA_TYPES] = {MF_VQA_YES_NO, MF_VQA_YES_NO, MF_VQA_YES_NO,  MF_VQA_YES_NO,
                                                           MF_VQA_KIND,   MF_VQA_PLACE,  MF_VQA_SEVERITY};
 const char *const mf_vqa_head_names[MF_VQA_HEADS] = {"yes_no", "kind", "place", "severity"};
-const size_t mf_vqa_head_answers[MF_VQA_HEADS] = {2, 14, MF_VQA_SPANS + 1, 4};
+const size_t mf_vqa_head_answers[MF_VQA_HEADS] = {2, 0, MF_VQA_SPANS + 1, 4};
 
 static const char *const phrasings[MF_VQA_TYPES][MF_VQA_PHRASINGS] = {
     [MF_VQA_PERCOLATES] = {"does the @ phase percolate #?", "is there a path of the @ phase #?",
@@ -99,7 +99,7 @@ void mf_vqa_text(size_t q, size_t phrasing, char text[MF_VQA_TEXT])
     }
 }
 
-void mf_vqa_answer(enum mf_vqa_head head, size_t k, size_t kinds, const char *const *kind, char text[MF_VQA_TEXT])
+void mf_vqa_answer(enum mf_vqa_head head, size_t k, char text[MF_VQA_TEXT])
 {
     switch (head) {
     case MF_VQA_YES_NO: snprintf(text, MF_VQA_TEXT, "%s", k ? "yes" : "no"); break;
@@ -111,11 +111,7 @@ void mf_vqa_answer(enum mf_vqa_head head, size_t k, size_t kinds, const char *co
             snprintf(text, MF_VQA_TEXT, "row %zu of %d, column %zu", k / MF_VQA_GRID + 1, MF_VQA_GRID,
                      k % MF_VQA_GRID + 1);
         break;
-    default:
-        if (k < kinds)
-            snprintf(text, MF_VQA_TEXT, "%s", kind[k]);
-        else
-            snprintf(text, MF_VQA_TEXT, "kind %zu", k);
+    default: *text = '\0';
     }
 }
 

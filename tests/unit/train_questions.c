@@ -65,7 +65,7 @@ static struct mf_questions_form *form_of_set(void)
                                     .head = {"yes_no", "place"},
                                     .finding = {"odd", "right"}};
     for (size_t a = 0; a < 2 + MF_VQA_SPANS + 1; ++a) {
-        mf_vqa_answer(a < 2 ? MF_VQA_YES_NO : MF_VQA_PLACE, a < 2 ? a : a - 2, 0, NULL, text);
+        mf_vqa_answer(a < 2 ? MF_VQA_YES_NO : MF_VQA_PLACE, a < 2 ? a : a - 2, text);
         snprintf(f->answer[a], sizeof f->answer[a], "%.60s", text);
     }
     return f;

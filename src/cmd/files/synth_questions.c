@@ -7,27 +7,28 @@
 
 #include "src/base/err.h"
 #include "src/cmd/files/synth_opts.h"
-#include "src/synth/mix.h"
 
-static void name_answers(struct mf_questions_form *form)
+/* Kinds are those of the samples. */
+static void name_answers(const struct mf_synth_mix *mix, struct mf_questions_form *form)
 {
-    const char *kind[MF_SYNTH_KINDS];
     size_t at = 0;
 
-    for (int k = 0; k < MF_SYNTH_KINDS; ++k) kind[k] = mf_synth_kind_word((enum mf_synth_kind)k);
     for (size_t h = 0; h < MF_VQA_HEADS; ++h) {
+        const size_t n = h == MF_VQA_KIND ? mix->kinds : mf_vqa_head_answers[h];
+
         snprintf(form->head[h], sizeof form->head[h], "%s", mf_vqa_head_names[h]);
-        form->answers[h] = (int32_t)mf_vqa_head_answers[h];
-        for (size_t k = 0; k < mf_vqa_head_answers[h]; ++k) {
+        form->answers[h] = (int32_t)n;
+        for (size_t k = 0; k < n; ++k) {
             char text[MF_VQA_TEXT];
 
-            mf_vqa_answer((enum mf_vqa_head)h, k, MF_SYNTH_KINDS, kind, text);
-            snprintf(form->answer[at++], sizeof *form->answer, "%.63s", text);
+            mf_vqa_answer((enum mf_vqa_head)h, k, text);
+            snprintf(form->answer[at++], sizeof *form->answer, "%.63s",
+                     h == MF_VQA_KIND ? mf_synth_kind_word(mix->kind[k]) : text);
         }
     }
 }
 
-static void describe(const struct mf_synth_questions *q, struct mf_questions_form *form)
+static void describe(const struct mf_synth_questions *q, const struct mf_synth_mix *mix, struct mf_questions_form *form)
 {
     form->rows = q->samples * q->each;
     form->text = MF_VQA_TEXT;
@@ -45,7 +46,7 @@ static void describe(const struct mf_synth_questions *q, struct mf_questions_for
         snprintf(form->finding[f], sizeof form->finding[f], "%s >= %g", mf_vqa_findings[f].name,
                  mf_vqa_findings[f].threshold);
     }
-    name_answers(form);
+    name_answers(mix, form);
 }
 
 int mf_synth_questions_measure(struct mf_synth_questions *q, size_t id, struct mf_micro *micro, int kind)
@@ -105,15 +106,15 @@ static int make(void *context, const uint8_t *split, struct mf_span own, struct 
     return rc;
 }
 
-void mf_synth_questions_begin(struct mf_session *session, size_t samples, size_t each, uint64_t seed,
+void mf_synth_questions_begin(struct mf_session *session, size_t samples, size_t each, const struct mf_synth_mix *mix,
                               struct mf_synth_questions *q)
 {
-    *q = (struct mf_synth_questions){.session = session, .samples = samples, .each = each, .seed = seed};
+    *q = (struct mf_synth_questions){.session = session, .samples = samples, .each = each, .seed = mix->seed};
     mf_comm_self(&q->self);
     q->facts = MF_MUST(calloc(samples + 1, sizeof *q->facts), "answers");
     q->form = MF_MUST(calloc(1, sizeof *q->form), "questions");
     q->vocabulary = mf_vqa_vocabulary();
-    describe(q, q->form);
+    describe(q, mix, q->form);
     q->wish = (struct mf_questions_wish){q->form, q->vocabulary, NULL, make, q};
 }
 

@@ -4,6 +4,7 @@
 
 #include "io/questions.h"
 #include "src/cmd/cmd.h"
+#include "src/synth/mix.h"
 #include "src/vqa/vqa.h"
 
 enum { MF_SYNTH_QUESTIONS_MAX = 64 }; /* of a sample */
@@ -20,11 +21,11 @@ struct mf_synth_questions {
 };
 
 /** Takes the memory. Its place stays until the end. Local. */
-void mf_synth_questions_begin(struct mf_session *session, size_t samples, size_t each, uint64_t seed,
+void mf_synth_questions_begin(struct mf_session *session, size_t samples, size_t each, const struct mf_synth_mix *mix,
                               struct mf_synth_questions *questions);
 void mf_synth_questions_end(struct mf_synth_questions *questions);
 
-/** Measures sample @p id, of that kind (enum mf_synth_kind). Local; MF_MEMORY. */
+/** Measures sample @p id, of that class. Local; MF_MEMORY. */
 int mf_synth_questions_measure(struct mf_synth_questions *questions, size_t id, struct mf_micro *micro, int kind);
 
 #endif

@@ -148,7 +148,7 @@ static int make(void *context, size_t id, struct mf_sample *sample)
     if (drawn.changed) change(&set->mix, micro.phase);
     rc = mf_properties_measure(&set->properties, &micro, drawn.length, sample->real);
     if (rc == MF_OK && set->questions.each)
-        rc = mf_synth_questions_measure(&set->questions, id, &micro, (int)drawn.what.kind);
+        rc = mf_synth_questions_measure(&set->questions, id, &micro, (int)drawn.kind);
     sample->label = (int32_t)drawn.kind;
     sample->seed = drawn.what.seed;
     mf_arena_give(arena, made);
@@ -204,7 +204,7 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
     MF_TRY(mf_session_path(session, "synth_dataset", ".h5", &path));
     mf_properties_begin(session, set.mix.ndim, set.mix.dims, 2, 1, 1, &set.properties);
     if (opts->questions)
-        mf_synth_questions_begin(session, (size_t)opts->samples, (size_t)opts->questions, set.mix.seed, &set.questions);
+        mf_synth_questions_begin(session, (size_t)opts->samples, (size_t)opts->questions, &set.mix, &set.questions);
     describe(&set, opts, classes, names, &wish);
     if (opts->common.dry_run)
         rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);

@@ -342,7 +342,7 @@ static int divide(struct mf_placing *p)
 
 /* ---- all of it ---- */
 
-/* Words of the train split's questions, each text once. */
+/* Words of the questions that may be learnt from, each text once. */
 static int make_vocabulary(struct mf_placing *p)
 {
     const struct mf_question_rows *asked = p->import->asked;
@@ -351,7 +351,11 @@ static int make_vocabulary(struct mf_placing *p)
     int rc = MF_OK;
 
     for (size_t r = 0; rc == MF_OK && r < asked->count; ++r) {
+        uint8_t held_out = 0;
+
         if (p->import->split[p->sample[r]] != MF_TRAIN || done[p->text_of[r]]) continue;
+        rc = mf_placing_held_out(p, r, &held_out);
+        if (rc != MF_OK || held_out) continue;
         done[p->text_of[r]] = 1;
         rc = mf_vqa_words_add(words, asked->row[r].text);
     }

@@ -10,7 +10,7 @@
 /** Files (io/question_rows.h, types.h). NULL: there is none. */
 struct mf_vqa_import_wish {
     const char *questions, *scenes, *types;
-    const char *vocabulary; /* tokens, a line each. Without it they are the words of the train split's questions */
+    const char *vocabulary; /* tokens, a line each. Without it they are the words of questions to learn from */
 };
 
 /** Samples of the set. */

@@ -32,6 +32,9 @@ struct mf_placing {
 /** The sample of an image; SIZE_MAX: there is none. */
 size_t mf_placing_sample(const struct mf_placing *p, const char *image);
 
+/** Is row @p r held out? MF_INPUT. */
+int mf_placing_held_out(const struct mf_placing *p, size_t r, uint8_t *held_out);
+
 /** Refuses with MF_INPUT: "line 3 of 'q.csv' ...". */
 int mf_placing_fail(const struct mf_question_rows *rows, size_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -292,7 +292,7 @@ static int read_grade(const struct mf_placing *p, const struct mf_question_row *
     return mf_placing_fail(p->import->asked, row->line, "has the grade '%.40s', which is no letter", word);
 }
 
-static int read_held_out(const struct mf_placing *p, size_t r, uint8_t *held_out)
+int mf_placing_held_out(const struct mf_placing *p, size_t r, uint8_t *held_out)
 {
     const struct mf_question_row *row = &p->import->asked->row[r];
     int flag = !p->elsewhere[p->text_of[r]];
@@ -345,7 +345,7 @@ static int put_row(struct mf_placing *p, size_t r, size_t at)
     for (size_t h = 0; h < f->heads; ++h) label[h] = MF_ANSWER_NONE;
     memcpy(all->text + at * f->text, row->text, cut(row->text));
     MF_TRY(find_answer(p, row, head, &label[head]));
-    MF_TRY(read_held_out(p, r, &all->held_out[at]));
+    MF_TRY(mf_placing_held_out(p, r, &all->held_out[at]));
     return f->graded ? read_grade(p, row, &all->grade[at]) : MF_OK;
 }
 

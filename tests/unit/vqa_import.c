@@ -113,6 +113,21 @@ static void check_all(int asked)
     mf_vqa_import_close(m);
 }
 
+/* Words of a question that is held out are not learnt, and have no tokens of their own. */
+static void check_held_out(void)
+{
+    static const char *const asked[] = {"image,question,answer,type,split,held_out\n",
+                                        "0,is it?,yes,is_normal,train,\n0,so secret?,no,is_normal,train,1\n"};
+    FILE *to = fopen(scratch_file(names[0]), "wb");
+    struct mf_vqa_import *m;
+
+    CHECK(to && fputs(asked[0], to) >= 0 && fputs(asked[1], to) >= 0 && fclose(to) == 0);
+    CHECK(import(0, &m) == MF_OK);
+    if (m) CHECK(strstr(m->all->vocabulary, "\nit\n") && !strstr(m->all->vocabulary, "secret"));
+    mf_vqa_import_close(m);
+    restore(0);
+}
+
 /* ---- what is refused ---- */
 
 static void check_refusals(void)
@@ -205,6 +220,7 @@ int main(int argc, char **argv)
     }
     check_all(0);
     check_all(1);
+    check_held_out();
     check_refusals();
     for (int k = 0; k < FILES; ++k) fuzz(k, k == 1, count);
     for (int k = 0; k < FILES; ++k) free(text[k]);

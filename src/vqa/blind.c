@@ -1,6 +1,7 @@
 /* See blind.h. */
 #include "src/vqa/blind.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +103,8 @@ static void put_row(const struct mf_blind *b, const struct columns *c, size_t ro
     const int32_t label = set->label ? set->label[sample] : -1;
     const int phase = which(text, "dark", "light"), direction = which(text, "left", "top");
     const size_t class = label < 0 ? set->classes : (size_t)label;
-    const double f = c->fraction < set->reals ? (double)set->real[sample * set->reals + c->fraction] : 0.5;
+    const double known = c->fraction < set->reals ? (double)set->real[sample * set->reals + c->fraction] : NAN;
+    const double f = isfinite(known) ? known : 0.5;
 
     value[0] = 1;
     for (size_t k = 0; k < POWERS; ++k) {
@@ -142,13 +144,32 @@ static size_t thin(size_t n, uint32_t *row)
     return n > MOST ? MOST : n;
 }
 
+/* Is every answer the name of the sample's class? Who is told the class has nothing to guess. */
+static int is_told(const struct mf_blind *b, size_t n, const uint32_t *row)
+{
+    const struct mf_questions *q = b->questions;
+    size_t same = 0;
+
+    for (size_t r = 0; r < n; ++r) {
+        const int32_t class = b->set->label ? b->set->label[q->sample[row[r]]] : -1;
+        const mf_name *answer = q->form.answer + mf_questions_answer_at(&q->form, head_of(q, q->type[row[r]]));
+
+        same += class >= 0 && strcmp(answer[label_of(q, row[r])], b->set->class_name[class]) == 0;
+    }
+    return n > 0 && same == n;
+}
+
 static void guess_type(const struct mf_blind *b, const struct columns *c, size_t type, uint32_t *room,
                        struct mf_guesses *guesses)
 {
     const size_t answers = (size_t)b->questions->form.answers[head_of(b->questions, type)];
     size_t n = thin(choose(b->questions, type, b->learnt, b->learn, room), room);
-    struct mf_logistic_rows rows = rows_of(b, c, answers, n, room);
-    double *weight = MF_MUST(calloc(c->count * answers, sizeof *weight), "a regression");
+    struct mf_logistic_rows rows;
+    double *weight;
+
+    if (is_told(b, n, room)) return;
+    rows = rows_of(b, c, answers, n, room);
+    weight = MF_MUST(calloc(c->count * answers, sizeof *weight), "a regression");
 
     if (n > 0) mf_logistic_fit(&rows, RIDGE, weight);
     rows_free(&rows);

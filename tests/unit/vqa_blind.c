@@ -96,7 +96,7 @@ static void check_guesses(void)
                              .reals = 1,
                              .real_name = &real_name,
                              .real = fraction};
-    const struct mf_questions *q = ask();
+    struct mf_questions *q = ask();
     const struct mf_blind blind = {&set, q, SAMPLES, SAMPLES * TYPES - SAMPLES, row, row + SAMPLES};
     size_t count[TYPES][3] = {{0}}, most[TYPES] = {0}, right[TYPES] = {0}, asked[TYPES] = {0};
     struct mf_guesses got, again;
@@ -117,6 +117,12 @@ static void check_guesses(void)
     CHECK_SAYS(got.right[0] > 0.97 * (double)asked[0], "a rule of class and fraction: %zu of %zu", got.right[0],
                asked[0]);
     CHECK_SAYS(got.right[1] < 0.6 * (double)asked[1], "chance: %zu of %zu", got.right[1], asked[1]);
+    for (size_t r = 1; r < SAMPLES * TYPES; r += TYPES) label[r][1] = class[sample[r]];
+    for (size_t a = 0; a < 2; ++a) snprintf(q->form.answer[2 + a], sizeof q->form.answer[0], "%s", name[a]);
+    for (size_t i = 0; i < SAMPLES; i += 50) fraction[i] = NAN;
+    CHECK(mf_blind_measures(&blind, &got) && got.rows[0] == asked[0] && got.rows[1] == 0);
+    CHECK_SAYS(got.right[0] > 0.95 * (double)asked[0], "some fractions are not known: %zu of %zu", got.right[0],
+               asked[0]);
     set.classes = set.reals = 0;
     set.label = NULL;
     CHECK(!mf_blind_measures(&blind, &got) && got.rows[0] == 0);

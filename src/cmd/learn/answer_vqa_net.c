@@ -168,7 +168,18 @@ static int take_types(struct mf_answerer *a, const struct mf_texts *type)
 
 static float *input_of(const struct mf_answerer *a, size_t row) { return a->input + row * a->numbers; }
 
-/* The objects of a sample of two phases. */
+/* The set says them. */
+static void take_objects(struct mf_answerer *a, size_t row)
+{
+    const struct mf_questions_form *f = &a->scenes->form;
+    const size_t most = a->asked->form.objects, n = f->objects < most ? f->objects : most;
+    float *to = a->asked->object + row * most * MF_OBJECT_VALUES;
+
+    memset(to, 0, most * MF_OBJECT_VALUES * sizeof *to);
+    memcpy(to, a->scenes->object + a->id[row] * f->objects * MF_OBJECT_VALUES, n * MF_OBJECT_VALUES * sizeof *to);
+}
+
+/* The objects of a sample: those of its set, else components of two phases. */
 static int find_objects(struct mf_answerer *a, size_t row)
 {
     const size_t most = a->asked->form.objects, n = most < MF_VQA_OBJECTS ? most : MF_VQA_OBJECTS;
@@ -179,6 +190,10 @@ static int find_objects(struct mf_answerer *a, size_t row)
         .comm = &self, .queue = a->session->home, .arena = a->session->arena, .micro = &micro, .lag = 1};
     int rc;
 
+    if (a->scenes && a->scenes->form.objects) {
+        take_objects(a, row);
+        return MF_OK;
+    }
     if (a->card.phases != 2 || a->card.dims[0] != 1 || n == 0) return MF_OK;
     mf_comm_self(&self);
     micro.slab = mf_slab_of(&self, a->card.dims, 0);
@@ -206,6 +221,22 @@ static void feed_input(void *of, size_t row, const float *input)
     struct mf_answerer *a = of;
 
     memcpy(input_of(a, row), input, a->numbers * sizeof *input);
+}
+
+static int open_set(void *of, const struct mf_comm *comm, const struct mf_dataset *set)
+{
+    struct mf_answerer *a = of;
+
+    mf_questions_close(a->scenes);
+    a->scenes = NULL;
+    return set->asks ? mf_questions_open(comm, set, &a->scenes) : MF_OK;
+}
+
+static void feed_id(void *of, size_t row, size_t id)
+{
+    struct mf_answerer *a = of;
+
+    a->id[row] = id;
 }
 
 /* Answers to items [first, first + n), which have all heads; a question takes its own. */
@@ -275,6 +306,7 @@ static void take_memory(struct mf_answerer *a)
 
     a->input = MF_MUST(calloc(a->batch * a->numbers, sizeof *a->input), "samples");
     a->row = MF_MUST(calloc(a->batch * a->numbers, sizeof *a->row), "samples");
+    a->id = MF_MUST(calloc(a->batch, sizeof *a->id), "samples");
     for (size_t h = 0; h < network->heads; ++h)
         a->output[h] = MF_MUST(calloc(a->batch * network->head[h].numbers, sizeof *a->output[h]), "outputs");
 }
@@ -295,7 +327,7 @@ int mf_answerer_open(const struct mf_session *s, const char *model, const struct
         .comm = s->comm, .arena = s->arena, .queue = s->queue, .set = &a->set, .task = &a->task, .batch = batch};
     MF_TRY(mf_scorer_open(&a->card, &a->scorer));
     take_memory(a);
-    *net = (struct mf_infer_net){a, &a->card, numbers_of(a), feed, feed_input, answer};
+    *net = (struct mf_infer_net){a, &a->card, numbers_of(a), feed, feed_input, answer, open_set, feed_id};
     return MF_OK;
 }
 
@@ -304,11 +336,13 @@ void mf_answerer_close(struct mf_answerer *a)
     mf_scorer_close(&a->scorer);
     mf_task_close(&a->task);
     mf_questions_close(a->asked);
+    mf_questions_close(a->scenes);
     mf_model_card_close(&a->card);
     for (size_t q = 0; a->question && q < a->questions; ++q) free((void *)(uintptr_t)a->question[q].text);
     for (size_t h = 0; h < MF_HEADS; ++h) free(a->output[h]);
     free(a->question);
     free(a->input);
     free(a->row);
+    free(a->id);
     *a = (struct mf_answerer){.session = NULL};
 }

@@ -24,8 +24,10 @@ struct mf_answerer {
     struct mf_scorer scorer;
     struct mf_dataset set; /* in memory: samples are those of a batch */
     struct mf_questions *asked;
-    float *input, *row; /* [batch] of samples, and of items that the network reads at a time */
-    size_t numbers;     /* of a sample's input */
+    struct mf_questions *scenes; /* of a set whose samples are asked about: its objects count. NULL: none */
+    size_t *id;                  /* [batch] of its samples */
+    float *input, *row;          /* [batch] of samples, and of items that the network reads at a time */
+    size_t numbers;              /* of a sample's input */
     float *output[MF_HEADS];
 };
 

@@ -104,7 +104,7 @@ static int open_model(struct job *job, const struct mf_learn *learn)
     MF_TRY(mf_agree(s->comm, mf_crew_model(&job->crew, job->model, job->batch, s->queue, &job->run)));
     c = mf_model_says(job->run);
     MF_TRY(mf_safetensors_same(s->comm, c->file));
-    job->net = (struct mf_infer_net){job->run, c, c->outputs.count, feed, feed_input, answer};
+    job->net = (struct mf_infer_net){job->run, c, c->outputs.count, feed, feed_input, answer, NULL, NULL};
     return MF_OK;
 }
 
@@ -271,8 +271,10 @@ static void predict_batch(void *context, const struct mf_batch *batch)
     struct outputs *to = context;
     const struct job *job = to->job;
 
-    for (size_t r = 0; r < batch->n; ++r)
+    for (size_t r = 0; r < batch->n; ++r) {
         job->net.feed_input(job->net.of, r, batch->input + r * job->voxels * job->card->dims[3]);
+        if (job->net.feed_id) job->net.feed_id(job->net.of, r, batch->id[r]);
+    }
     agree_on_batch(to, MF_OK);
     if (!to->ended) to->rc = predict(to->job, to->file, batch->n, to->end);
     to->end += batch->n * job->outputs;
@@ -319,6 +321,7 @@ static int predict_set(struct job *job, size_t place)
     MF_TRY(mf_dataset_open(comm, file, &set));
     own = mf_cut_grain(set->samples, job->batch, (size_t)sharers->size, (size_t)sharers->rank);
     rc = mf_agree(comm, check_set(job, place, set));
+    if (rc == MF_OK && job->net.open_set) rc = job->net.open_set(job->net.of, comm, set);
     if (rc == MF_OK) {
         output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *output), "predictions");
         rc = mf_agree(comm, predict_samples(job, set, own, output));

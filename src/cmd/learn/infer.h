@@ -39,6 +39,10 @@ struct mf_infer_net {
     void (*feed_input)(void *of, size_t row, const float *input);
     /** Answers about the first @p n rows: [n][outputs]. MF_NUMERIC. */
     int (*answer)(void *of, size_t n, float *output);
+    /** For a network that reads more of a set than its samples; else NULL. Takes that from an open set, before samples
+     * are given (collective; refuses, agreed). Says whose sample row @p row is. */
+    int (*open_set)(void *of, const struct mf_comm *comm, const struct mf_dataset *set);
+    void (*feed_id)(void *of, size_t row, size_t id);
 };
 
 struct mf_predictions;

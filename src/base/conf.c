@@ -18,6 +18,10 @@ struct reader {
     yaml_event_t event; /* the current one, owned */
     size_t items;
     struct mf_item *item; /* [items], room for a power of two */
+    const struct section {
+        const char *name; /* with those around it: "training." */
+        const struct section *before;
+    } * sections;
 };
 
 static const char *place(const struct reader *r, yaml_mark_t mark)
@@ -134,6 +138,19 @@ static int is_section(const struct reader *r, const char *section, const struct 
     return !*item->section && !mf_options_find(r->options, item->key, strlen(item->key));
 }
 
+/* A section stands once. */
+static int open_section(struct reader *r, const char *name, const struct mf_item *item)
+{
+    struct section *section = mf_options_keep(r->options, sizeof *section);
+
+    for (const struct section *s = r->sections; s; s = s->before)
+        if (strcmp(s->name, name) == 0)
+            return mf_fail(MF_USAGE, "%ssection '%.200s' is given twice", item->at, item->key);
+    *section = (struct section){name, r->sections};
+    r->sections = section;
+    return mapping(r, name);
+}
+
 static int pair(struct reader *r, const char *section)
 {
     struct mf_item item = {.section = section, .at = place(r, r->event.start_mark)};
@@ -146,7 +163,7 @@ static int pair(struct reader *r, const char *section)
     room = strlen(section) + strlen(item.key) + 2;
     inner = mf_options_keep(r->options, room);
     snprintf(inner, room, "%s%s.", section, item.key);
-    if (is_section(r, inner, &item)) return mapping(r, inner);
+    if (is_section(r, inner, &item)) return open_section(r, inner, &item);
     if (!mf_options_find(r->options, item.key, strlen(item.key))) return mf_options_unknown(r->options, &item);
     return value(r, &item);
 }

@@ -38,8 +38,8 @@ static const char *whole(struct mf_options *options, const struct mf_item *item)
 
 int mf_options_unknown(struct mf_options *options, const struct mf_item *item)
 {
-    const char *key = mf_keys_have(options, item->section) && *item->section ? whole(options, item) : item->key;
-    const char **words, *near;
+    const int known = mf_keys_have(options, item->section);
+    const char *key = *item->section && options->keys ? whole(options, item) : item->key, **words, *near;
     size_t n = 0;
 
     for (const struct mf_opt_key *row = options->keys; row && row->key; ++row) ++n;
@@ -47,6 +47,7 @@ int mf_options_unknown(struct mf_options *options, const struct mf_item *item)
     for (size_t i = 0; i < n; ++i) words[i] = options->keys[i].key;
     near = key == item->key ? NULL : mf_nearest(key, words, n);
     if (near) return mf_fail(MF_USAGE, "%sno option '%.200s'; try: %s", item->at, key, near);
+    if (!known) key = item->key;
     return mf_fail(MF_USAGE, "%sno option '%.200s'%s", item->at, key, mf_options_try(options, "", item->key));
 }
 

@@ -107,7 +107,7 @@ def refusals():
                            ("  seed: 42", "  seed: 42\nseed: 3", "'seed' and 'training.seed' set the same option"),
                            ("  seed: 42", "  seed: 42\n  learning_rate: 1", "set the same option"),
                            ("  seed: 42", "  speed: 42", "no option 'training.speed'"),
-                           ("training:", "training: &t", "tags and anchors"), ("training:", "trainings:", "c.yaml:9:3: no option 'batch_size_per_gpu'")):
+                           ("training:", "training: &t", "tags and anchors"), ("training:", "trainings:", "c.yaml:9:3: no option 'trainings.batch_size_per_gpu'; try: training.batch_size_per_gpu")):
         write(WHOLE.replace(old, new))
         done = run("train", "classify", *SMALL, "--config", "c.yaml", ranks=2 if old == "is_better: true" else 1)
         check(done.status == 2 and says in done.err and done.err.count("mesoforge: ") == 1, f"{new}: {done}")

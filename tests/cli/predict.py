@@ -175,6 +175,8 @@ def options():
     for words, ranks, sentence in ((["--api-type", "tgi"], 1, "predicts of images"), (["--labels", "0,1,2"], 1, "--labels names 3 phases"), (["--threshold", "abc"], 1, "'otsu' or a number"), (["--threshold", "otsu", "--labels", "0,1"], 1, "exclude each other"), ([], 2, "one rank serves a network of train, and 2 run")):
         done = subprocess.run([*([MPIEXEC, "-n", str(ranks)] if ranks > 1 else []), PROGRAM, "serve", model, *words], capture_output=True)
         check(done.returncode == 2 and sentence in done.stderr.decode(), f"{words} on {ranks}: {done}")
+    done = subprocess.run([PROGRAM, "serve", "class"], capture_output=True)
+    check(done.returncode == 3 and b"try: mesoforge serve class/model.safetensors" in done.stderr, f"the folder of a training: {done}")
     counted = json.loads(good("serve", model, "--dry-run", "--json"))["peak_bytes"]["arena"][0]
     check(counted > 0, f"bytes: {counted}")
 

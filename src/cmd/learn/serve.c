@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
@@ -14,8 +15,10 @@
 #include "src/base/text.h"
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/serve.h"
+#include "src/cmd/peaks.h"
 #include "src/cmd/unused.h"
 #include "src/gen/pooling.h"
+#include "src/model/card.h"
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_serve_opts, word, field, kind, standard, help)
 
@@ -155,6 +158,46 @@ static int announce(const struct mf_serve *job)
     return rc == MF_OK && fflush(stdout) != 0 ? mf_fail(MF_OUTPUT, "standard output cannot be written") : rc;
 }
 
+/* -- counting -- */
+
+static int print_count(const struct mf_serve *job, const struct mf_peaks *peaks)
+{
+    const size_t tokens = job->served.input; /* 0: it reads no texts */
+    struct mf_json *json;
+    char device[60] = "", texts[60] = "";
+    int rc;
+
+    if (!job->o->common.json) {
+        if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[0]);
+        if (tokens) snprintf(texts, sizeof texts, ", texts of at most %zu tokens", tokens);
+        printf("# %s%s: arrays of rank 0 take %.0f bytes%s; nothing is computed\n", job->served.model, texts,
+               peaks->arena[0], device);
+        return MF_OK;
+    }
+    json = mf_json_object();
+    mf_json_bool(json, "dry_run", 1);
+    mf_json_text(json, "model", job->served.model);
+    if (tokens) mf_json_int(json, "max_input_tokens", (long long)tokens);
+    mf_peaks_json(peaks, json);
+    rc = mf_json_write(json, stdout);
+    mf_json_free(json);
+    return rc;
+}
+
+int mf_serve_count(const struct mf_serve *job, size_t device, size_t host)
+{
+    const struct mf_session *s = job->session;
+    struct mf_peaks peaks;
+    int rc;
+
+    MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)device, "a model"));
+    if (host) MF_TRY(mf_arena_book_once(s->arena, (ptrdiff_t)host, "inputs and outputs of a model"));
+    MF_TRY(mf_peaks_of(s, &peaks));
+    rc = print_count(job, &peaks);
+    mf_peaks_free(&peaks);
+    return rc;
+}
+
 /* -- the verb -- */
 
 /* It is asked often, so it also looks after connections. */
@@ -182,6 +225,25 @@ static int check_dialect(const struct mf_serve *job)
                    job->kind->does);
 }
 
+/* A run of train is a folder, too. */
+static int check_folder(const char *folder)
+{
+    char *file = mf_format("%s/model.safetensors", folder), *says = mf_format("%s/config.json", folder);
+    struct mf_model_card card;
+    int rc = MF_OK;
+
+    if (access(file, R_OK) == 0 && access(says, F_OK) != 0) {
+        if (mf_model_card_open(file, &card) == MF_OK)
+            rc = mf_fail(MF_INPUT, "'%.300s' is the folder of a training; try: mesoforge serve %.300s", folder, file);
+        else
+            mf_err_clear();
+        mf_model_card_close(&card);
+    }
+    free(file);
+    free(says);
+    return rc;
+}
+
 /* A folder has a language model, and a file is a network of ours. */
 static int find_kind(struct mf_serve *job)
 {
@@ -191,6 +253,7 @@ static int find_kind(struct mf_serve *job)
         job->kind = &mf_serve_predict;
         return MF_OK;
     }
+    MF_TRY(check_folder(job->folder));
     MF_TRY(mf_language_read(job->folder, &model));
     job->kind = model.family == MF_BERT ? &mf_serve_vectors : &mf_serve_text;
     if (job->session->comm->rank == 0)

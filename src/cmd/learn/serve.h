@@ -50,6 +50,10 @@ struct mf_serve_kind {
     void (*close)(struct mf_serve *serve);
 };
 
+/** For --dry-run of one rank: counts the bytes that a server takes of device and host, and prints them. On cores the
+ * host has 0. Collective; refuses (agreed) with MF_MEMORY, MF_OUTPUT. */
+int mf_serve_count(const struct mf_serve *serve, size_t device, size_t host);
+
 extern const struct mf_serve_kind mf_serve_text, mf_serve_vectors, mf_serve_predict;
 
 #endif

@@ -1,5 +1,4 @@
 /* serve: a network of ours, which predicts classes or values of images. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +14,6 @@
 #include "src/cmd/learn/field.h"
 #include "src/cmd/learn/infer_show.h"
 #include "src/cmd/learn/serve.h"
-#include "src/cmd/peaks.h"
 #include "src/cmd/unused.h"
 #include "src/model/model.h"
 #include "src/serve/answers.h"
@@ -101,41 +99,12 @@ static int find_bytes(const struct mf_serve *job, size_t *device, size_t *host)
     return MF_OK;
 }
 
-static int print_count(const struct mf_serve *job, const struct mf_peaks *peaks)
-{
-    struct mf_json *json;
-    char device[60] = "";
-    int rc;
-
-    if (!job->o->common.json) {
-        if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[0]);
-        printf("# %s: arrays of the network take %.0f bytes%s; nothing is computed\n", job->served.model,
-               peaks->arena[0], device);
-        return MF_OK;
-    }
-    json = mf_json_object();
-    mf_json_bool(json, "dry_run", 1);
-    mf_json_text(json, "model", job->served.model);
-    mf_peaks_json(peaks, json);
-    rc = mf_json_write(json, stdout);
-    mf_json_free(json);
-    return rc;
-}
-
 static int count(struct mf_serve *job)
 {
-    const struct mf_session *s = job->session;
-    struct mf_peaks peaks;
     size_t device, host;
-    int rc;
 
     MF_TRY(find_bytes(job, &device, &host));
-    MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)device, "a network"));
-    if (host) MF_TRY(mf_arena_book_once(s->arena, (ptrdiff_t)host, "inputs of a network"));
-    MF_TRY(mf_peaks_of(s, &peaks));
-    rc = print_count(job, &peaks);
-    mf_peaks_free(&peaks);
-    return rc;
+    return mf_serve_count(job, device, host);
 }
 
 /* A server that answers has made a pass. */

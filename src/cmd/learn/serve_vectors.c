@@ -1,5 +1,4 @@
 /* serve: a language model that turns texts into vectors. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "kernels/stage.h"
@@ -7,7 +6,6 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/learn/serve.h"
-#include "src/cmd/peaks.h"
 #include "src/cmd/unused.h"
 #include "src/serve/vectors.h"
 
@@ -87,41 +85,12 @@ static void find_bytes(const struct mf_serve *job, size_t *device, size_t *host)
     *host = 0;
 }
 
-static int print_count(const struct mf_serve *job, const struct mf_peaks *peaks)
-{
-    struct mf_json *json;
-    char device[60] = "";
-    int rc;
-
-    if (!job->o->common.json) {
-        if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[0]);
-        printf("# %s, texts of at most %zu tokens: arrays of rank 0 take %.0f bytes%s; nothing is computed\n",
-               job->served.model, job->served.input, peaks->arena[0], device);
-        return MF_OK;
-    }
-    json = mf_json_object();
-    mf_json_bool(json, "dry_run", 1);
-    MF_JSON(json, "model", job->served.model, "max_input_tokens", job->served.input);
-    mf_peaks_json(peaks, json);
-    rc = mf_json_write(json, stdout);
-    mf_json_free(json);
-    return rc;
-}
-
 static int count(struct mf_serve *job)
 {
-    const struct mf_session *s = job->session;
-    struct mf_peaks peaks;
     size_t device, host;
-    int rc;
 
     find_bytes(job, &device, &host);
-    MF_TRY(mf_arena_book_once(s->device, (ptrdiff_t)device, "a language model and vectors"));
-    if (host) MF_TRY(mf_arena_book_once(s->arena, (ptrdiff_t)host, "vectors and states"));
-    MF_TRY(mf_peaks_of(s, &peaks));
-    rc = print_count(job, &peaks);
-    mf_peaks_free(&peaks);
-    return rc;
+    return mf_serve_count(job, device, host);
 }
 
 /* -- serving -- */

@@ -314,7 +314,9 @@ static enum MHD_Result tell(struct call *c)
     c->status = 200;
     switch (c->route->does) {
     case MF_ROUTE_FACTS: c->route->facts(h->served, &body); break;
-    case MF_ROUTE_METRICS: mf_meter_write(mf_desk_meter(h->desk), &body); break;
+    case MF_ROUTE_METRICS: /* before the model is read, those that all servers have */
+        mf_meter_write(mf_desk_meter(h->desk), h->served ? h->served->kind : MF_ASK_ANSWER, &body);
+        break;
     case MF_ROUTE_HEALTH:
         if (mf_desk_state(h->desk) != MF_DESK_SERVES) {
             refuse(c, 503, "the server is about to leave");

@@ -111,22 +111,34 @@ static void write_time(struct mf_bytes *to, const struct histogram *h, const cha
                  sum, name, h->sum, name, sum);
 }
 
-void mf_meter_write(struct mf_meter *t, struct mf_bytes *to)
+static void write_tokens(const struct mf_meter *t, enum mf_ask_kind kind, struct mf_bytes *to)
+{
+    head(to, "tokens_total", "counter", "Tokens of prompts, and new tokens.");
+    mf_bytes_say(to, "mesoforge_tokens_total{kind=\"prompt\"} %llu\n", t->prompt);
+    if (kind == MF_ASK_TEXT) mf_bytes_say(to, "mesoforge_tokens_total{kind=\"new\"} %llu\n", t->made);
+}
+
+/* A server of texts that go on. */
+static void write_text(const struct mf_meter *t, struct mf_bytes *to)
+{
+    write_gauge(to, "cache_pages_used", "Pages of caches that requests have taken.", t->now.pages_used);
+    write_gauge(to, "cache_pages", "Pages of caches.", t->now.pages);
+    write_time(to, &t->time[MF_METER_FIRST], "first_token_seconds", "Time from a request to its first token.");
+    write_time(to, &t->time[MF_METER_NEXT], "next_token_seconds", "Time from one token of a request to the next.");
+}
+
+void mf_meter_write(struct mf_meter *t, enum mf_ask_kind kind, struct mf_bytes *to)
 {
     (void)pthread_mutex_lock(&t->lock);
     head(to, "requests_total", "counter",
          "Requests by the HTTP status of the answer, or of a failed stream. 499: the client had gone.");
     for (size_t k = 0; k < t->statuses; ++k)
         mf_bytes_say(to, "mesoforge_requests_total{status=\"%d\"} %llu\n", t->request[k].status, t->request[k].count);
-    head(to, "tokens_total", "counter", "Tokens of prompts, and new tokens.");
-    mf_bytes_say(to, "mesoforge_tokens_total{kind=\"prompt\"} %llu\nmesoforge_tokens_total{kind=\"new\"} %llu\n",
-                 t->prompt, t->made);
+    if (kind != MF_ASK_ANSWER) write_tokens(t, kind, to);
     write_gauge(to, "queue_length", "Requests that wait.", t->now.queue);
-    write_gauge(to, "requests_active", "Prompts that are continued now.", t->now.active);
-    write_gauge(to, "cache_pages_used", "Pages of caches that requests have taken.", t->now.pages_used);
-    write_gauge(to, "cache_pages", "Pages of caches.", t->now.pages);
+    write_gauge(to, "requests_active", kind == MF_ASK_ANSWER ? "Images at work now." : "Prompts at work now.",
+                t->now.active);
     write_time(to, &t->time[MF_METER_QUEUE], "queue_seconds", "Time of a request in the queue.");
-    write_time(to, &t->time[MF_METER_FIRST], "first_token_seconds", "Time from a request to its first token.");
-    write_time(to, &t->time[MF_METER_NEXT], "next_token_seconds", "Time from one token of a request to the next.");
+    if (kind == MF_ASK_TEXT) write_text(t, to);
     (void)pthread_mutex_unlock(&t->lock);
 }

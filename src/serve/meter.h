@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "src/text/buffer.h"
+#include "src/serve/ask.h"
 
 struct mf_meter;
 
@@ -28,6 +28,7 @@ struct mf_meter_now {
 };
 void mf_meter_now(struct mf_meter *meter, const struct mf_meter_now *now);
 
-void mf_meter_write(struct mf_meter *meter, struct mf_bytes *to);
+/** Appends the numbers that a server of this kind has: images have no tokens, and vectors make none. */
+void mf_meter_write(struct mf_meter *meter, enum mf_ask_kind kind, struct mf_bytes *to);
 
 #endif

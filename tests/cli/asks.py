@@ -74,7 +74,7 @@ def wait_for(what, seconds=20):
 def nothing_left(port, ended):
     """So many requests have come and ended, and the server has nothing of them."""
     now = metrics(port)
-    return now["ended"] >= ended and not any(now[name] for name in ("requests_active", "queue_length", "cache_pages_used"))
+    return now["ended"] >= ended and not any(now.get(name) for name in ("requests_active", "queue_length", "cache_pages_used"))
 
 
 def at_once(work, arguments):

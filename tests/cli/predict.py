@@ -166,6 +166,7 @@ def options():
     want = expected("classify", model, ["grey.png"], "--threshold", "otsu")
     with server(PROGRAM, model, "--threshold", "otsu") as (port, _):
         check(predict(port, ["grey.png"]) == want, "a threshold")
+        check(not [name for name in metrics(port) if "token" in name or "pages" in name], f"images have no tokens: {metrics(port)}")
     large = nested([0, 1] * 45000, 300)
     with server(PROGRAM, model, "--max-body", "1000000", "--max-pending-bytes", "1000000") as (port, _):
         with slow_request(port, "/predict", images=[large] * 3):

@@ -16,6 +16,17 @@ size_t mf_utf8(const char *text)
                : n;
 }
 
+size_t mf_utf8_cut(const char *text, size_t most)
+{
+    size_t n = 0;
+
+    for (size_t one; text[n]; n += one) {
+        one = mf_utf8(text + n);
+        if (!one || n + one > most) return n;
+    }
+    return n;
+}
+
 const char *mf_utf8_wrong(const char *text)
 {
     for (size_t n; *text; text += n) {

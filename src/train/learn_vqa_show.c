@@ -76,7 +76,10 @@ static void print(const struct mf_scored *of, FILE *to)
         fprintf(to, "\n");
     }
     for (size_t k = 0; k < f->findings; ++k) {
-        print_row("findings", width, f->finding[k], mf_vqa_right_finding(of->task, of->scores, k), to);
+        const struct mf_vqa_right right = mf_vqa_right_finding(of->task, of->scores, k);
+
+        if (right.asked == 0) continue; /* no image of the split says it */
+        print_row("findings", width, f->finding[k], right, to);
         fprintf(to, "\n");
     }
     print_legend(&blind, to);
@@ -179,14 +182,17 @@ static int draw(const struct mf_scored *of, const char *title, const char *path)
     double *found = mf_figure_keep(&figure, (f->findings + 1) * sizeof *found);
     struct mf_curve *findings = mf_figure_keep(&figure, sizeof *findings);
     struct mf_vqa_blind blind;
-    int rc;
+    int rc, any = 0;
 
     mf_vqa_blind(of, &blind);
     put_answers(of, &blind, MF_VQA_MAJORITY, "answers beside blind guesses", &figure);
     put_answers(of, &blind, MF_VQA_QUESTION, "the network, half blind", &figure);
-    for (size_t k = 0; k < f->findings; ++k) found[k] = 100 * share(mf_vqa_right_finding(of->task, of->scores, k));
+    for (size_t k = 0; k < f->findings; ++k) {
+        found[k] = 100 * share(mf_vqa_right_finding(of->task, of->scores, k));
+        any |= isfinite(found[k]) != 0;
+    }
     *findings = (struct mf_curve){.count = f->findings, .y = found};
-    if (f->findings) put_bars(&figure, "findings", f->findings, f->finding, 1, findings);
+    if (any) put_bars(&figure, "findings", f->findings, f->finding, 1, findings);
     mf_figure_end_row(&figure);
     rc = mf_vqa_sheet(of, &figure);
     if (rc == MF_OK) return mf_figure_write(path, title, &figure);

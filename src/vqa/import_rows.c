@@ -117,10 +117,23 @@ static void add_listed_type(void *context, const char *key, const struct mf_json
         a->rc = add_type(a->placing->form, key, head);
 }
 
+static int is_our_head(const char *word)
+{
+    int h = 0;
+
+    while (h < MF_VQA_HEADS && strcmp(mf_vqa_head_ours(word), mf_vqa_head_names[h]) != 0) ++h;
+    return h < MF_VQA_HEADS;
+}
+
 static int refuse_type(const struct mf_placing *p, const struct mf_question_row *row)
 {
     const char *near = mf_vqa_types_near(&p->import->types, row->type);
 
+    if (is_our_head(row->type))
+        return mf_placing_fail(p->import->asked, row->line,
+                               "has the question type '%.60s', which is the name of a head; to have a type of that "
+                               "name, too, write question_types: {%.60s: %.60s} into a file for --question-types",
+                               row->type, row->type, mf_vqa_head_ours(row->type));
     return mf_placing_fail(p->import->asked, row->line,
                            "has the question type '%.60s', which no head answers%s%.60s%s; give it one in "
                            "question_types of a file for --question-types",
@@ -305,15 +318,7 @@ int mf_placing_held_out(const struct mf_placing *p, size_t r, uint8_t *held_out)
     return MF_OK;
 }
 
-/* Bytes of a text that is cut before a character. */
-static size_t cut(const char *text)
-{
-    size_t n = strnlen(text, MF_VQA_IMPORT_TEXT + 1);
-
-    if (n > MF_VQA_IMPORT_TEXT)
-        for (n = MF_VQA_IMPORT_TEXT; n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80;) --n;
-    return n;
-}
+static size_t fitting(const char *text) { return mf_utf8_cut(text, MF_VQA_IMPORT_TEXT); }
 
 static void measure_texts(struct mf_placing *p)
 {
@@ -321,7 +326,7 @@ static void measure_texts(struct mf_placing *p)
     size_t longest = 0, cuts = 0, first = 0;
 
     for (size_t r = 0; r < asked->count; ++r) {
-        const size_t n = cut(asked->row[r].text);
+        const size_t n = fitting(asked->row[r].text);
 
         if (asked->row[r].text[n] && !cuts++) first = asked->row[r].line;
         if (n > longest) longest = n;
@@ -343,7 +348,7 @@ static int put_row(struct mf_placing *p, size_t r, size_t at)
     all->sample[at] = (uint32_t)p->sample[r];
     all->type[at] = (uint8_t)type;
     for (size_t h = 0; h < f->heads; ++h) label[h] = MF_ANSWER_NONE;
-    memcpy(all->text + at * f->text, row->text, cut(row->text));
+    memcpy(all->text + at * f->text, row->text, fitting(row->text));
     MF_TRY(find_answer(p, row, head, &label[head]));
     MF_TRY(mf_placing_held_out(p, r, &all->held_out[at]));
     return f->graded ? read_grade(p, row, &all->grade[at]) : MF_OK;

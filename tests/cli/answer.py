@@ -82,7 +82,7 @@ def types_of_words():
     two = answers("x.npy", "--question", "xyz", "uvw", "--type", "largest", "aligned")
     check([a["type"] for a in two] == ["largest", "aligned"], "a --type for each question")
     done = run("infer", "answer", MODEL, "x.npy", "--question", "is the dark phase connected? " * 350)
-    check(done.status == 0 and "are cut" in done.err and "(connected)" in done.out, f"10,000 characters: {done.err}")
+    check(done.status == 0 and "are cut" in done.err and "(connected)" in done.out and len(done.out) < 300, f"10,000 characters: {done.err}")
     done = run("infer", "answer", MODEL, "x.npy", "--question", "\u4e2d" * 10000, "--type", "aligned")
     check(done.status == 0 and "the first 16383 are read" in done.err, f"30,000 bytes: {done.err}")
 
@@ -114,6 +114,11 @@ def who_does_not_look(kind, types):
         check(got == right or abs(got - right) < 1e-12, f"majority of {name}: {got}, not {right}")
     check(one["blind"]["measures"]["morphology"] is None and any(one["blind"]["measures"].values()), "measures: nobody guesses a class that he is told")
     text = made("eval", MODEL, "--data", "asked.h5", "--split", "validation").out
+    check("\nlight_fraction >= 0.5 " in text, f"findings: {text}")
+    shutil.copy("asked.h5", "none.h5")
+    with h5py.File("none.h5", "r+") as file:
+        del file["samples/findings"]
+    check(">=" not in made("eval", MODEL, "--data", "none.h5", "--plot", "none.png").out, "findings of a set that has none")
     check("majority: the most frequent answer of the train split" in text and "with a grey image" in text, f"eval as text: {text}")
 
 

@@ -140,6 +140,8 @@ static void check_refusals(void)
         {0, "image,question,answer,type\n3,is it?,yes,is_normal\n", "line 2 of '%s' is about '3'"},
         {0, "image,question,answer,type\n0,is it?,maybe,is_normal\n", "line 2 of '%s' has the answer 'maybe'"},
         {0, "image,question,answer,type\n0,is it?,yes,is_odd\n", "line 2 of '%s' has the question type 'is_odd'"},
+        {0, "image,question,answer,type\n0,is it?,yes,yes_no\n",
+         "line 2 of '%s' has the question type 'yes_no', which is the name of a head"},
         {0, "image,question,answer,type\n0,is \xff,yes,is_normal\n", "line 2 of '%s' has letters that are not UTF-8"},
         {2, "{\"image\": 0, \"objects\": [[1, 2, 3, 9]]}\n", "which leaves the image of 10 x 8 pixels"},
         {2, "{\"image\": 0, \"objects\": [[-1, 2, 3, 4]]}\n", "which leaves the image of 10 x 8 pixels"},

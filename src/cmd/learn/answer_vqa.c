@@ -5,9 +5,12 @@
 #include "io/table.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/utf8.h"
 #include "src/cmd/learn/answer_vqa_net.h"
 #include "src/cmd/learn/infer_show.h"
 #include "src/cmd/log_view.h"
+
+enum { SHOWN = 160 /* bytes of a question in a line; JSON and tables have all of it */ };
 
 struct answer {
     struct mf_infer_cmd infer; /* the first member: rows of files are of it */
@@ -54,11 +57,12 @@ static const char *type_of(const struct mf_answerer *a, const struct mf_question
 
 static void print_line(const struct mf_answerer *a, const struct mf_question *q, const struct mf_predicted *said)
 {
-    const size_t best = best_of(q, said->output);
+    const size_t best = best_of(q, said->output), shown = mf_utf8_cut(q->text, SHOWN);
 
     printf("%s", said->file);
     if (said->sample >= 0) printf(", sample %ld", said->sample);
-    printf(": %s %s %.4f (%s)", q->text, q->answer[best], (double)said->output[q->first + best], type_of(a, q));
+    printf(": %.*s%s %s %.4f (%s)", (int)shown, q->text, q->text[shown] ? " .." : "", q->answer[best],
+           (double)said->output[q->first + best], type_of(a, q));
     if (said->tiles > 1) printf(" (mean of %.0f tiles)", said->tiles);
     printf("\n");
 }

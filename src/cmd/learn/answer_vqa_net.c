@@ -36,16 +36,7 @@ int mf_answerer_check(const struct mf_texts *questions)
 
 /* ---- the set in memory ---- */
 
-/* Bytes of whole characters, at most @p most. */
-static size_t cut(const char *text, size_t most)
-{
-    size_t n = 0;
-
-    while (text[n] && n + mf_utf8(text + n) <= most) n += mf_utf8(text + n);
-    return n;
-}
-
-static size_t fitting(const char *text) { return cut(text, MF_QUESTION_TEXT); }
+static size_t fitting(const char *text) { return mf_utf8_cut(text, MF_QUESTION_TEXT); }
 
 static void put_texts(struct mf_answerer *a, const struct mf_texts *texts)
 {
@@ -124,7 +115,7 @@ static int guess_type(const struct mf_answerer *a, size_t q, size_t *type)
     const struct mf_questions_form *form = mf_vqa_form(&a->task);
     const struct mf_vqa_guess guess = mf_vqa_guess_type(&a->task, q);
     const char *text = a->question[q].text;
-    const int shown = (int)cut(text, SHOWN);
+    const int shown = (int)mf_utf8_cut(text, SHOWN);
     char *names;
     int rc = MF_OK;
 

@@ -9,6 +9,7 @@
 #include "kernels/cores.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/cmd/host/launch_job.h"
 #include "src/plan/toolkit.h"
 
@@ -215,6 +216,8 @@ static int carry_out(const struct mf_launch *o, const struct mf_job *job)
 
     if (job->by != MF_BY_SBATCH) mf_job_words(job, &words);
     if (o->run) {
+        if (job->by == MF_BY_SBATCH && strcmp(o->launcher, "auto") == 0)
+            mf_info("sbatch gets the script; without a cluster, --launcher mpirun runs it here");
         if (job->by == MF_BY_SBATCH)
             submit(job);
         else

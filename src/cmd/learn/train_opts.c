@@ -102,7 +102,8 @@ const struct mf_opt mf_train_rows[] = {
         "with --deterministic: parts of a step, a power of two; the result depends on them; left out: about 8 samples "
         "each"),
     ROW("exact-batch", exact, MF_FLAG, NULL,
-        "refuse batches that are not filled: ranks, passes and samples must divide"),
+        "refuse an --effective-batch that is no whole number of full passes of all ranks; without it some passes "
+        "have fewer samples"),
     ROW("auto-batch-size", auto_batch, MF_FLAG, NULL,
         "choose --batch-size by real steps, also where the run is too short to gain from it"),
     MF_CHOICE(

@@ -291,7 +291,7 @@ static void test_keys(void)
     REFUSED(parse_file("run: {number: [1]}\n", ""), MF_USAGE, "run.number must be one value, not a list");
     REFUSED(parse_file("run: {number: 1}\nseed: 2\n", ""), MF_USAGE, "'seed' and 'run.number' set the same option");
     REFUSED(parse_file("run: {steps_at_most: 1}\nruns: {steps_at_most: 1}\n", ""), MF_USAGE,
-            "no option 'steps_at_most'");
+            "no option 'runs.steps_at_most'; try: run.steps_at_most");
     REFUSED(parse_file("run: {number: {a: 1}}\n", ""), MF_USAGE, "no option 'run.number'");
     REFUSED(parse_file("share: {inner: {deep: {a: 1}}}\n", ""), MF_USAGE, "no option 'share.inner.deep'");
 }

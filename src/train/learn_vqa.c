@@ -16,7 +16,13 @@
 
 const struct mf_questions_form *mf_vqa_form(const struct mf_task *task) { return &mf_asked_of(task)->form; }
 
-static void hide(struct mf_task *task, enum mf_hidden what) { mf_asked_of(task)->hidden = what; }
+static void hide(struct mf_task *task, enum mf_hidden what)
+{
+    struct mf_asked *own = mf_asked_of(task);
+
+    own->hidden = what;
+    if (what == MF_HIDES_QUESTION && !own->other) mf_asked_shuffle(own);
+}
 
 static void close_own(void *context)
 {
@@ -108,6 +114,13 @@ static int check_wish(const struct mf_dataset *set, const struct mf_vqa_wish *wi
     return MF_OK;
 }
 
+static int is_name(const char *name, size_t n, const mf_name *names)
+{
+    for (size_t i = 0; i < n; ++i)
+        if (strcmp(names[i], name) == 0) return 1;
+    return 0;
+}
+
 /* Is it a type or a head? */
 static int check_merit(const struct mf_task *task)
 {
@@ -116,12 +129,10 @@ static int check_merit(const struct mf_task *task)
     char all[200] = "";
 
     if (!*name) return MF_OK;
+    if (is_name(name, f->types, f->type)) return MF_OK;
     for (size_t h = 0; h < task->heads; ++h)
         if (strcmp(task->head[h].name, name) == 0) return MF_OK;
-    for (size_t t = 0; t < f->types; ++t) {
-        if (strcmp(f->type[t], name) == 0) return MF_OK;
-        mf_enumerate(all, sizeof all, "%s", f->type[t]);
-    }
+    for (size_t t = 0; t < f->types; ++t) mf_enumerate(all, sizeof all, "%s", f->type[t]);
     for (size_t h = 0; h < task->heads; ++h) mf_enumerate(all, sizeof all, "%s", task->head[h].name);
     return mf_fail(MF_USAGE, "--merit %.60s: the questions have no such type or head; there are %s", name, all);
 }
@@ -323,14 +334,15 @@ static void add(struct mean *m, struct mf_vqa_right of)
 
 static double value_of(struct mean m) { return m.n ? m.sum / (double)m.n : NAN; }
 
-/* It is of all types, of one, or of those of a head. */
+/* It is of all types, of one, or of those of a head. A type counts before a head of its name. */
 static double mean_of(const struct mf_task *task, const struct mf_scores *s, const char *name)
 {
     const struct mf_questions_form *f = mf_vqa_form(task);
+    const int is_type = is_name(name, f->types, f->type);
     struct mean m = {0, 0};
 
     for (size_t t = 0; t < f->types; ++t)
-        if (!*name || strcmp(f->type[t], name) == 0 || strcmp(f->head[f->head_of[t]], name) == 0)
+        if (!*name || strcmp(is_type ? f->type[t] : f->head[f->head_of[t]], name) == 0)
             add(&m, mf_vqa_right_type(task, s, t));
     return value_of(m);
 }
@@ -347,10 +359,12 @@ static double findings_accuracy(const struct mf_task *task, const struct mf_scor
 
 static double merit(const struct mf_task *task, const struct mf_scores *s)
 {
+    const struct mf_questions_form *f = mf_vqa_form(task);
     const char *name = mf_asked_of(task)->merit;
+    const int is_question = is_name(name, f->types, f->type) || is_name(name, f->heads, f->head);
 
     if (!isfinite(s->loss)) return NAN;
-    return strcmp(name, "findings") == 0 ? findings_accuracy(task, s) : mean_of(task, s, name);
+    return strcmp(name, "findings") == 0 && !is_question ? findings_accuracy(task, s) : mean_of(task, s, name);
 }
 
 static void tell(const struct mf_task *task, double value, FILE *to)

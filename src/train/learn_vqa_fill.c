@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/base/order.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
 #include "src/train/learn_vqa_priv.h"
@@ -87,8 +86,8 @@ static long row_of(const struct mf_fill *of, size_t r, size_t k)
 
 static void fill_text(const struct mf_asked *own, long row, size_t input, size_t at, void *to)
 {
-    const size_t rows = own->set->questions->form.rows, n = own->length;
-    const size_t text = row < 0 || own->hidden != MF_HIDES_QUESTION ? (size_t)row : mf_order(1, 0, rows, (size_t)row);
+    const size_t n = own->length;
+    const size_t text = row < 0 || own->hidden != MF_HIDES_QUESTION ? (size_t)row : own->other[row];
     const size_t count = row < 0 ? 0 : own->count[text];
 
     for (size_t i = 0; i < n; ++i)

@@ -26,6 +26,7 @@ struct mf_asked {
     uint16_t *count;                         /* [questions] tokens that are there */
     int32_t *answer;                         /* [questions] -1: none that the network has, or it does not count */
     uint8_t *type;                           /* [questions] form.types: none that the network knows */
+    uint32_t *other;                         /* [questions] a question of the same split; NULL: until one is hidden */
     size_t finding_of[MF_QUESTION_FINDINGS]; /* column of the set; SIZE_MAX: it has none */
 };
 
@@ -50,6 +51,9 @@ int mf_asked_words(struct mf_asked *own, const char *path);
  * network does not know. Refuses with MF_INPUT. The second frees what it took. */
 int mf_asked_read(struct mf_asked *own, const struct mf_dataset *set);
 void mf_asked_forget(struct mf_asked *own);
+
+/** Draws own->other: in each split the questions that count, in another order. */
+void mf_asked_shuffle(struct mf_asked *own);
 
 /** Counts the tokens of the questions to learn from, by their types. */
 void mf_asked_count(struct mf_asked *own, const struct mf_dataset *set);

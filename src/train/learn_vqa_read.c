@@ -4,6 +4,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/order.h"
 #include "src/base/text.h"
 #include "src/train/learn_vqa_priv.h"
 
@@ -177,11 +178,42 @@ void mf_asked_forget(struct mf_asked *own)
     free(own->count);
     free(own->answer);
     free(own->type);
+    free(own->other);
     own->token = NULL;
     own->count = NULL;
     own->answer = NULL;
     own->type = NULL;
+    own->other = NULL;
     own->set = NULL;
+}
+
+/* Questions that count in the split of the items @p id [n], into @p row. */
+static size_t rows_of(const struct mf_dataset *set, size_t n, const uint32_t *id, uint32_t *row)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; ++i) {
+        const struct mf_span rows = mf_item_rows(set->questions, id[i]);
+
+        for (size_t r = rows.first; r < rows.first + rows.count; ++r) row[count++] = (uint32_t)r;
+    }
+    return count;
+}
+
+void mf_asked_shuffle(struct mf_asked *own)
+{
+    const struct mf_dataset *set = own->set;
+    const size_t all = set->questions->form.rows;
+    uint32_t *row = MF_MUST(malloc((all + 1) * sizeof *row), "questions");
+
+    if (!own->other) own->other = MF_MUST(malloc((all + 1) * sizeof *own->other), "questions");
+    for (size_t r = 0; r < all; ++r) own->other[r] = (uint32_t)r;
+    for (int split = 0; split < MF_SPLITS; ++split) {
+        const size_t n = rows_of(set, set->count[split], set->id[split], row);
+
+        for (size_t k = 0; k < n; ++k) own->other[row[k]] = row[mf_order(1, (uint64_t)split, n, k)];
+    }
+    free(row);
 }
 
 /* Tokens of a question without the special ones, which every text has: @p to [length]. */

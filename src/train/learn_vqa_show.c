@@ -44,7 +44,7 @@ static void print_legend(const struct mf_vqa_blind *blind, FILE *to)
 {
     fprintf(to,
             "majority: the most frequent answer of the train split; measures: %s\n"
-            "question: the network with a grey image; image: with the question of another item\n",
+            "question: the network with a grey image; image: with another question of the split\n",
             blind->measured ? "a regression on class and volume fraction there"
                             : "none, as the set has neither classes nor volume fractions");
 }

@@ -6,7 +6,8 @@
 #include "src/train/learn_vqa.h"
 
 /** Others that answer, and do not see everything. Two guess by src/vqa/blind.h: the most frequent answer, and class and
- * volume fraction. The others are the network with a grey image, or with the question of another item. */
+ * volume fraction. The others are the network with a grey image, or with another question of
+ * the same split. */
 enum { MF_VQA_MAJORITY, MF_VQA_MEASURES, MF_VQA_QUESTION, MF_VQA_IMAGE, MF_VQA_BLINDS };
 
 /** Their names: "majority", "measures", "question", "image". */

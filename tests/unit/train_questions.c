@@ -1,7 +1,7 @@
 /* Questions about images are learnt, two of an image together. Any ranks, in every stage of ZeRO, come to the weights
  * of one rank. A flip moves image, boxes and places alike. The model's file knows the task, and scores as before. */
 #include "io/questions.h"
-#include "src/train/learn_vqa.h"
+#include "src/train/learn_vqa_priv.h"
 #include "src/train/saved.h"
 #include "src/vqa/vqa.h"
 #include "tests/unit/train_case.h"
@@ -250,6 +250,20 @@ static void check_scores(const struct bed *b, const struct mf_dataset *set, cons
     CHECK(mf_vqa_right_finding(task, s, 0).asked < (double)set->count[MF_TEST]);
 }
 
+/* A network that is blind to questions gets others of the same split, each once. */
+static void check_others(const struct mf_task *task, const struct mf_dataset *set)
+{
+    const uint32_t *other = mf_asked_of(task)->other, *sample = set->questions->sample;
+    uint8_t taken[ROWS] = {0};
+    size_t moved = 0;
+
+    for (size_t r = 0; r < ROWS; ++r) {
+        CHECK(set->split[sample[other[r]]] == set->split[sample[r]] && !taken[other[r]]++);
+        moved += other[r] != r;
+    }
+    CHECK(moved > ROWS / 2);
+}
+
 /* Scores of the file's network are those of the trainer, and others where it is blind. */
 static void check_file(const struct bed *b, const char *path, struct mf_dataset *set, const struct mf_scores *want)
 {
@@ -269,6 +283,7 @@ static void check_file(const struct bed *b, const char *path, struct mf_dataset 
         CHECK((fabs(s.loss - want->loss) < 1e-5) == (hidden == MF_HIDES_NOTHING));
         mf_scores_free(&s);
     }
+    check_others(&task, set);
     mf_scorer_close(&m);
     mf_task_close(&task);
     mf_model_card_close(&card);
@@ -292,6 +307,21 @@ static void files(const struct bed *b, struct mf_dataset *set, const struct mf_t
     mf_trainer_close(&t);
 }
 
+/* A type that is called as the head of another one: the merit is that of the type. */
+static void shared_name(const struct mf_dataset *set)
+{
+    double all[] = {10, 10, 0, 0}, half[] = {0, 0, 10, 5};
+    struct mf_scores s = {.heads = 2, .rows = 20, .loss = 1};
+    struct mf_task task = {.learn = NULL};
+
+    s.head[0].figure = all;
+    s.head[PLACE].figure = half;
+    snprintf(set->questions->form.type[1], 8, "yes_no");
+    CHECK(mf_task_asked(set, &(struct mf_vqa_wish){.tokens = 8, .merit = "yes_no"}, &task) == MF_OK);
+    CHECK_NEAR(task.learn->merit(&task, &s), 0.5, 1e-12);
+    mf_task_close(&task);
+}
+
 /* A set does not permit all wishes. */
 static void refusals(const struct mf_dataset *set)
 {
@@ -300,6 +330,7 @@ static void refusals(const struct mf_dataset *set)
     CHECK(mf_task_asked(set, &(struct mf_vqa_wish){.tokens = 8, .merit = "colour"}, &task) == MF_USAGE);
     CHECK(strstr(mf_err_text(), "--merit colour: the questions have no such type or head"));
     mf_task_close(&task);
+    shared_name(set);
     snprintf(set->questions->form.type[0], 8, "other");
     CHECK(mf_task_asked(set, &(struct mf_vqa_wish){.tokens = 8, .flips = 1}, &task) == MF_USAGE);
     mf_task_close(&task);

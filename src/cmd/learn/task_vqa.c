@@ -81,8 +81,8 @@ const struct mf_opt mf_vqa_rows[] = {
         "weight of the findings of the image in the loss, beside 1 of each head of the questions; 0: they are not "
         "learnt"),
     ROW("merit", merit, MF_TEXT, NULL,
-        "what epochs are compared by: a type of questions, a head, or findings; left out: the mean accuracy of all "
-        "types"),
+        "what epochs are compared by: a type of questions, a head, or findings (the first of these that has the name); "
+        "left out: the mean accuracy of all types"),
     MF_CHOICE(mf_train_cmd, "phase", phase, "all", "all|pretrain|finetune",
               "questions of which grades: pretrain A and B, finetune A. Without --learning-rate and --warmup they have "
               "1e-4 and 5 % of the steps, or 5e-5 and 10 %"),

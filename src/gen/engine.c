@@ -67,7 +67,12 @@ static void invent(struct mf_engine *e, const struct mf_weights *w)
 /* @p file: NULL: weights are random. */
 static int load(struct mf_engine *e, struct mf_safetensors *file)
 {
-    const struct mf_weights w = {e->lists.net, e->walk, e->lists.prompt[0].list, e->queue, &e->layout, NULL, 1};
+    const struct mf_weights w = {.net = e->lists.net,
+                                 .walk = e->walk,
+                                 .list = e->lists.prompt[0].list,
+                                 .queue = e->queue,
+                                 .layout = &e->layout,
+                                 .ways = 1};
 
     if (file) return mf_language_load(&e->model, &w, file);
     invent(e, &w);

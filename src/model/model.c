@@ -214,7 +214,8 @@ static void find_form(struct mf_model *m)
 
 static struct mf_weights weights_of(const struct mf_model *m)
 {
-    return (struct mf_weights){m->net, m->walk, m->list, m->queue, &m->layout, NULL, 1};
+    return (struct mf_weights){
+        .net = m->net, .walk = m->walk, .list = m->list, .queue = m->queue, .layout = &m->layout, .ways = 1};
 }
 
 static struct mf_model *new_model(const struct mf_model_wish *wish, struct mf_queue *queue)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/model/archs.h"
@@ -113,6 +114,25 @@ int mf_arch_answers(const struct mf_arch *arch)
     if (arch->forward) return MF_OK;
     return mf_fail(MF_USAGE, "--arch %s %s and predicts no classes or properties; try: --arch vit", arch->name,
                    mf_arch_work(arch));
+}
+
+int mf_arch_can_split(const struct mf_arch *arch, const struct mf_arch_args *args, size_t ranks)
+{
+    const size_t heads = (size_t)args->heads;
+    size_t fits = mf_min(ranks, heads);
+
+    if (ranks == 1) return MF_OK;
+    if (!arch->splits)
+        return mf_fail(MF_USAGE, "--tp %zu: --arch %s has no layers that ranks share; try: --arch vit, or --zero 3",
+                       ranks, arch->name);
+    if (args->experts > 0)
+        return mf_fail(MF_USAGE,
+                       "--tp %zu: ranks share whole experts, not their layers; try: --parallel-strategy "
+                       "expert_parallel in its place",
+                       ranks);
+    if (heads % ranks == 0) return MF_OK;
+    while (heads % fits) --fits;
+    return mf_fail(MF_USAGE, "--tp %zu does not divide --heads %zu; try: --tp %zu", ranks, heads, fits);
 }
 
 size_t mf_arch_cells(const struct mf_arch *arch, const struct mf_arch_args *args, const size_t dims[4], size_t cells[2])

@@ -61,6 +61,7 @@ struct mf_arch {
     const char *name, *summary;
     struct mf_arch_args standard; /* 0: it does not have this size */
     int mixes;                    /* it may have a mixture of experts */
+    int splits;                   /* ranks may share the layers of its blocks (mf_build.split) */
     const char *head;             /* the layer that knows the outputs; NULL: each expert has one */
     double rate;                  /* a good learning rate of adamw */
     /** Builds x [n][nz][ny][nx][channels] -> [n][outputs]. @p args: all that it has are set. Refuses, by the
@@ -89,6 +90,9 @@ const char *mf_arch_work(const struct mf_arch *arch);
 
 /** Refuses with MF_USAGE a network that gives no classes or properties. */
 int mf_arch_answers(const struct mf_arch *arch);
+
+/** Refuses with MF_USAGE a network whose layers @p ranks ranks cannot share. @p args are complete. */
+int mf_arch_can_split(const struct mf_arch *arch, const struct mf_arch_args *args, size_t ranks);
 
 /** Finds the rows and columns of the last feature map of images [1][ny][nx][c], in a network with ask(). Returns their
  * product. @p args are complete. */

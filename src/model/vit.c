@@ -15,8 +15,8 @@ static int mlp(struct mf_build *build, int x, const struct mf_arch_args *args)
     struct mf_mixture mixture;
 
     if (args->experts == 0) {
-        x = mf_build_one(build, MF_OP_GELU, "mlp.act", mf_build_linear(build, "mlp.fc1", x, WIDER * width));
-        return mf_build_linear(build, "mlp.fc2", x, width);
+        x = mf_build_one(build, MF_OP_GELU, "mlp.act", mf_build_linear_first(build, "mlp.fc1", x, 1, WIDER * width));
+        return mf_build_linear_second(build, "mlp.fc2", x, WIDER * width, width);
     }
     mixture = mf_arch_mixture(args, &first, WIDER * width, 1, width);
     return mf_build_experts(build, x, mf_build_scores(build, "gate", x, mixture.experts), &mixture);
@@ -25,10 +25,11 @@ static int mlp(struct mf_build *build, int x, const struct mf_arch_args *args)
 static int block(struct mf_build *build, int x, const struct mf_arch_args *args)
 {
     const size_t width = (size_t)args->width;
-    const struct mf_attr heads = {.heads = (int)args->heads};
-    int y = mf_build_linear(build, "attn.qkv", mf_build_layer_norm(build, "norm1", x), 3 * width);
+    const struct mf_attr heads = {.heads = (int)((size_t)args->heads / mf_build_sharers(build))};
+    int y = mf_build_linear_first(build, "attn.qkv", mf_build_layer_norm(build, "norm1", x), 3, width);
 
-    y = mf_build_linear(build, "attn.proj", mf_build_attention(build, "attn", y, -1, -1, heads), width);
+    y = mf_build_attention(build, "attn", y, -1, -1, heads);
+    y = mf_build_linear_second(build, "attn.proj", y, width, width);
     x = mf_build_two(build, MF_OP_ADD, "attn.sum", x, mf_build_dropout(build, "attn.drop", y, args->dropout));
     y = mlp(build, mf_build_layer_norm(build, "norm2", x), args);
     return mf_build_two(build, MF_OP_ADD, "mlp.sum", x, mf_build_dropout(build, "mlp.drop", y, args->dropout));
@@ -91,6 +92,7 @@ const struct mf_arch mf_arch_vit = {.name = "vit",
                                     .summary = "a transformer on patches of an image",
                                     .standard = {.width = 128, .depth = 4, .heads = 4, .patch = 8},
                                     .mixes = 1,
+                                    .splits = 1,
                                     .head = "head",
                                     .rate = 0.001,
                                     .forward = forward};

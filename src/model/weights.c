@@ -18,8 +18,11 @@
 
 enum { PIECE = 1 << 16 /* numbers made at a time */ };
 
-static size_t ranks_of(const struct mf_weights *w) { return w->comm ? (size_t)w->comm->size : 1; }
-static size_t rank_of(const struct mf_weights *w) { return w->comm ? (size_t)w->comm->rank : 0; }
+/* Ranks with the same part of every layer. */
+static const struct mf_comm *data_of(const struct mf_weights *w) { return w->data ? w->data : w->comm; }
+
+static size_t ranks_of(const struct mf_weights *w) { return w->comm ? (size_t)data_of(w)->size : 1; }
+static size_t rank_of(const struct mf_weights *w) { return w->comm ? (size_t)data_of(w)->rank : 0; }
 
 /* Of what lasts any list says where it is. */
 static void *at(const struct mf_weights *w, int v) { return mf_walk_at(w->walk, w->list, v); }
@@ -99,14 +102,18 @@ static struct held held_of(const struct mf_weights *w, int v, enum mf_state stat
     return (bucket->pieces > 1 ? piece_in : whole_in)(w, v, moment_of(bucket, state));
 }
 
-/* The same where all of a weight goes to a file, a checkpoint or a caller, or comes from there. Of a layer that ranks
- * cut this would take a part for the whole. */
-static struct held whole_of(const struct mf_weights *w, int v, enum mf_state state)
+/* Do ranks share its layer, of which this one has a part? */
+static int is_part(const struct mf_weights *w, int v)
 {
     const struct mf_shard *shard = &w->net->value[v].weight->shard;
 
-    MF_ASSERT(!shard->of || !shard->count || shard->group == MF_GROUP_EXPERTS);
-    return held_of(w, v, state);
+    return shard->of && shard->count && shard->group != MF_GROUP_EXPERTS;
+}
+
+static struct mf_runs runs_of(const struct mf_weights *w, int v)
+{
+    return is_part(w, v) ? mf_shard_runs(&w->net->value[v].weight->shard, &w->net->value[v].shape)
+                         : (struct mf_runs){0};
 }
 
 /* Do ranks share the experts, of which this weight is? */
@@ -135,7 +142,7 @@ static int is_cut(const struct mf_weights *w, int v, enum mf_state state)
  * hold the same, the first one gives. */
 static struct held given_of(const struct mf_weights *w, int v, enum mf_state state)
 {
-    struct held held = whole_of(w, v, state);
+    struct held held = held_of(w, v, state);
 
     if (is_shared(w, v) && !is_cut(w, v, state) && rank_of(w) >= w->ways) held.part.count = 0;
     return held;
@@ -185,6 +192,7 @@ static float start_of(const struct mf_weight *weight, enum mf_type type, uint64_
 /* Through a small room: the planner counts no second copy of weights. */
 static void start_one(struct mf_queue *queue, const struct mf_value *value, uint64_t seed, const struct held *held)
 {
+    const struct mf_runs runs = mf_shard_runs(&value->weight->shard, &value->shape);
     const size_t n = held->part.count;
     float *numbers = MF_MUST(malloc(((n < PIECE ? n : PIECE) + 1) * sizeof *numbers), "weights on their way");
 
@@ -194,8 +202,7 @@ static void start_one(struct mf_queue *queue, const struct mf_value *value, uint
         for (size_t i = 0; i < count; ++i) {
             const size_t place = held->part.first + first + i;
 
-            numbers[i] = start_of(value->weight, value->shape.type, seed,
-                                  mf_shard_place(&value->weight->shard, &value->shape, place));
+            numbers[i] = start_of(value->weight, value->shape.type, seed, mf_runs_place(&runs, place));
         }
         put(queue, held, first, count, numbers);
     }
@@ -280,14 +287,15 @@ static const char *extents(size_t n, const size_t *d, char text[96])
 static void check_weight(const struct mf_value *value, const struct mf_safetensors *file, struct faults *f)
 {
     const struct mf_safetensors_entry *entry = mf_safetensors_find(file, value->name);
+    const struct mf_shape whole = mf_value_whole(value);
     char has[96], wants[96];
 
     if (!entry && mf_value_in(value, 1 << MF_SET_BALANCE)) return; /* they begin with 0 */
     if (!entry)
         fault(f, "; '%.80s' is missing", value->name);
-    else if (!same_extents(entry, &value->shape))
+    else if (!same_extents(entry, &whole))
         fault(f, "; '%.80s' is [%s], the model's [%s]", value->name, extents(entry->ndim, entry->dims, has),
-              extents((size_t)value->shape.n, value->shape.d, wants));
+              extents((size_t)whole.n, whole.d, wants));
 }
 
 static int has_weight(const struct mf_net *net, const char *name)
@@ -376,13 +384,44 @@ static int check_file(const struct mf_weights *w, struct mf_safetensors *file, c
 }
 
 /* With one such number all that the network predicts is none. */
-static int check_finite(const struct mf_safetensors *file, const struct mf_value *value, const float *numbers)
+static int check_finite(const struct mf_safetensors *file, const struct mf_value *value, size_t n, const float *numbers)
 {
-    for (size_t i = 0; i < mf_shape_count(&value->shape); ++i)
+    for (size_t i = 0; i < n; ++i)
         if (!isfinite(numbers[i]))
             return mf_fail(MF_NUMERIC, "'%s' predicts nothing: its array '%s' holds %s", mf_safetensors_path(file),
                            value->name, isnan(numbers[i]) ? "NaN" : "an infinity");
     return MF_OK;
+}
+
+/* Puts those that are held, of all numbers of a weight. */
+static void put_of_all(const struct mf_weights *w, int v, const struct held *held, const float *all)
+{
+    const struct mf_runs runs = runs_of(w, v);
+    float *own;
+
+    if (held->part.count == 0) return;
+    if (!runs.chunk) {
+        put(w->queue, held, 0, held->part.count, all + held->part.first);
+        return;
+    }
+    own = MF_MUST(malloc(held->part.count * sizeof *own), "weights on their way");
+    for (size_t i = 0; i < held->part.count; ++i) own[i] = all[mf_runs_place(&runs, held->part.first + i)];
+    put(w->queue, held, 0, held->part.count, own);
+    free(own);
+}
+
+static int load_one(const struct mf_weights *w, struct mf_safetensors *file, int v, const struct held *held)
+{
+    const struct mf_value *value = &w->net->value[v];
+    const struct mf_shape whole = mf_value_whole(value);
+    const size_t n = mf_shape_count(&whole);
+    float *numbers = MF_MUST(malloc(n * sizeof *numbers), "weights on their way");
+    int rc = mf_safetensors_read(file, value->name, (size_t)whole.n, whole.d, numbers);
+
+    if (rc == MF_OK) rc = check_finite(file, value, n, numbers);
+    if (rc == MF_OK) put_of_all(w, v, held, numbers);
+    free(numbers);
+    return rc;
 }
 
 int mf_weights_load(const struct mf_weights *w, struct mf_safetensors *file, const char *but)
@@ -393,16 +432,10 @@ int mf_weights_load(const struct mf_weights *w, struct mf_safetensors *file, con
     for (size_t v = 0; rc == MF_OK && v < w->net->values; ++v) {
         const struct mf_value *value = &w->net->value[v];
         struct held held;
-        float *numbers;
 
         if (!is_asked(value, but) || !mf_safetensors_find(file, value->name)) continue;
-        held = whole_of(w, (int)v, MF_STATE_WEIGHT);
-        if (held.part.count == 0) continue; /* other ranks read it */
-        numbers = MF_MUST(malloc(mf_shape_count(&value->shape) * sizeof *numbers), "weights on their way");
-        rc = mf_safetensors_read(file, value->name, (size_t)value->shape.n, value->shape.d, numbers);
-        if (rc == MF_OK) rc = check_finite(file, value, numbers);
-        if (rc == MF_OK) put(w->queue, &held, 0, held.part.count, numbers + held.part.first);
-        free(numbers);
+        held = held_of(w, (int)v, MF_STATE_WEIGHT);
+        if (held.part.count > 0) rc = load_one(w, file, (int)v, &held); /* else other ranks read it */
     }
     mf_weights_masters(w, 0);
     return rc;
@@ -415,13 +448,16 @@ size_t mf_weights_count(const struct mf_net *net, int frozen)
     size_t numbers = 0;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (mf_value_is_weight(&net->value[v]) && (!frozen || mf_value_in(&net->value[v], 1 << MF_SET_FROZEN)))
-            numbers += mf_shape_count(&net->value[v].shape);
+        if (mf_value_is_weight(&net->value[v]) && (!frozen || mf_value_in(&net->value[v], 1 << MF_SET_FROZEN))) {
+            const struct mf_shape whole = mf_value_whole(&net->value[v]);
+
+            numbers += mf_shape_count(&whole);
+        }
     return numbers;
 }
 
-/* Copies a part of the numbers to @p to, on every rank. */
-static void get_part_of(const struct mf_weights *w, int v, enum mf_state state, struct mf_span part, float *to)
+/* Copies numbers to @p to. Of a layer that ranks share they are counted in this rank's part. */
+static void get_own_part_of(const struct mf_weights *w, int v, enum mf_state state, struct mf_span part, float *to)
 {
     const struct held held = given_of(w, v, state);
     const size_t first = part.first > held.part.first ? part.first : held.part.first;
@@ -431,8 +467,57 @@ static void get_part_of(const struct mf_weights *w, int v, enum mf_state state, 
 
     if (count > 0) get(w->queue, &held, first - held.part.first, count, to);
     if (!is_spread(w, v, state)) return;
-    MF_ASSERT(mf_comm_gather(w->comm, to, count * sizeof *to, &all, NULL) == MF_OK); /* in the order of the ranks */
+    MF_ASSERT(mf_comm_gather(data_of(w), to, count * sizeof *to, &all, NULL) == MF_OK); /* in the order of the ranks */
     memcpy(to, all, part.count * sizeof *to);
+    free(all);
+}
+
+/* The part of a layer that a rank has, as runs in the whole. */
+static struct mf_runs runs_at(const struct mf_weights *w, int v, size_t rank)
+{
+    const struct mf_value *value = &w->net->value[v];
+    struct mf_shard shard = value->weight->shard;
+    struct mf_shape shape = mf_value_whole(value);
+    const struct mf_span own = mf_cut(shard.of, (size_t)w->tensor->size, rank);
+
+    shard.first = own.first;
+    shard.count = own.count;
+    shape.d[shard.axis] = shape.d[shard.axis] / shard.of * own.count;
+    return mf_shard_runs(&shard, &shape);
+}
+
+/* Numbers of a part that stand in @p part of the whole. */
+static struct mf_span span_in(const struct mf_runs *runs, struct mf_span part)
+{
+    const size_t first = mf_runs_before(runs, part.first);
+
+    return (struct mf_span){first, mf_runs_before(runs, part.first + part.count) - first};
+}
+
+/* Copies a part of the numbers to @p to, on every rank. */
+static void get_part_of(const struct mf_weights *w, int v, enum mf_state state, struct mf_span part, float *to)
+{
+    const struct mf_runs runs = runs_of(w, v);
+    const struct mf_span own = runs.chunk ? span_in(&runs, part) : part;
+    float *numbers;
+    void *all = NULL;
+
+    if (!runs.chunk) {
+        get_own_part_of(w, v, state, part, to);
+        return;
+    }
+    MF_ASSERT(w->tensor);
+    numbers = MF_MUST(malloc(own.count * sizeof *numbers + 1), "weights on their way");
+    get_own_part_of(w, v, state, own, numbers);
+    MF_ASSERT(mf_comm_gather(w->tensor, numbers, own.count * sizeof *numbers, &all, NULL) == MF_OK);
+    free(numbers);
+    numbers = all;
+    for (size_t r = 0; r < (size_t)w->tensor->size; ++r) {
+        const struct mf_runs other = runs_at(w, v, r);
+        const struct mf_span span = span_in(&other, part);
+
+        for (size_t i = 0; i < span.count; ++i) to[mf_runs_place(&other, span.first + i) - part.first] = *numbers++;
+    }
     free(all);
 }
 
@@ -444,7 +529,7 @@ void mf_weights_get(const struct mf_weights *w, int v, struct mf_span part, floa
 int mf_weights_visit(const struct mf_weights *w, int v, void (*see)(void *context, size_t n, const float *numbers),
                      void *context)
 {
-    const struct held held = whole_of(w, v, MF_STATE_WEIGHT);
+    const struct held held = held_of(w, v, MF_STATE_WEIGHT);
     const size_t all = mf_shape_count(&w->net->value[v].shape);
     float *numbers;
 
@@ -469,125 +554,45 @@ int mf_weights_has(const struct mf_weights *w, int v, enum mf_state state)
 
 void mf_weights_take(const struct mf_weights *w, int v, enum mf_state state, float *to)
 {
-    get_part_of(w, v, state, (struct mf_span){0, mf_shape_count(&w->net->value[v].shape)}, to);
+    const struct mf_shape whole = mf_value_whole(&w->net->value[v]);
+
+    get_part_of(w, v, state, (struct mf_span){0, mf_shape_count(&whole)}, to);
 }
 
 void mf_weights_put(const struct mf_weights *w, int v, enum mf_state state, const float *from)
 {
-    const struct held held = whole_of(w, v, state);
+    const struct held held = held_of(w, v, state);
 
-    if (held.part.count > 0) put(w->queue, &held, 0, held.part.count, from + held.part.first);
+    put_of_all(w, v, &held, from);
 }
 
-/* A part of what is held. What several ranks have whole they share. */
+/* A part of what is held. Ranks that have the same share it. */
 static struct mf_span shared_of(const struct mf_weights *w, int v, enum mf_state state, struct mf_span held)
 {
     const size_t count = mf_shape_count(&w->net->value[v].shape);
+    struct mf_span part = held, of;
 
-    if (is_cut(w, v, state)) return held;
-    return is_shared(w, v) ? mf_cut(count, ranks_of(w) / w->ways, rank_of(w) / w->ways)
-                           : mf_cut(count, ranks_of(w), rank_of(w));
-}
-
-/* -- files of weights -- */
-
-/* A part of a weight that rank 0 writes; value -1: it wants no more. */
-struct want {
-    int value;
-    struct mf_span part;
-};
-
-struct source {
-    const struct mf_weights *weights;
-    int value;
-};
-
-/* Do other ranks have numbers that rank 0 writes? */
-static int asks(const struct mf_weights *w) { return w->layout->stage == 3 || w->ways > 1; }
-
-/* Then all ranks hear what it wants. */
-static void ask(const struct mf_weights *w, struct want *want)
-{
-    if (asks(w)) mf_comm_bcast(w->comm, 0, want, sizeof *want);
-}
-
-static void get_part(const void *data, size_t first, size_t count, void *to)
-{
-    const struct source *s = data;
-    struct want want = {s->value, {first, count}};
-
-    ask(s->weights, &want);
-    mf_weights_get(s->weights, s->value, want.part, to);
-}
-
-/* The other ranks take part while rank 0 writes. */
-static void serve(const struct mf_weights *w)
-{
-    for (;;) {
-        struct want want = {.value = -1};
-        float *numbers;
-
-        ask(w, &want);
-        if (want.value < 0) return;
-        numbers = MF_MUST(malloc(want.part.count * sizeof *numbers), "weights on their way");
-        mf_weights_get(w, want.value, want.part, numbers);
-        free(numbers);
-    }
-}
-
-static int write(const struct mf_weights *w, const char *path, const char *const *metadata)
-{
-    const struct mf_net *net = w->net;
-    struct mf_safetensors_entry *entry = MF_MUST(calloc(net->values + 1, sizeof *entry), "names of weights");
-    struct source *source = MF_MUST(calloc(net->values + 1, sizeof *source), "places of weights");
-    size_t count = 0;
-    int rc;
-
-    for (size_t v = 0; v < net->values; ++v) {
-        const struct mf_value *value = &net->value[v];
-        struct mf_safetensors_entry *to = &entry[count];
-
-        if (!mf_value_is_weight(value)) continue;
-        source[count] = (struct source){w, (int)v};
-        *to = (struct mf_safetensors_entry){.name = value->name,
-                                            .type = MF_F32,
-                                            .ndim = (size_t)value->shape.n,
-                                            .data = &source[count],
-                                            .get = get_part};
-        memcpy(to->dims, value->shape.d, to->ndim * sizeof *to->dims);
-        ++count;
-    }
-    rc = mf_safetensors_write(path, metadata, count, entry);
-    free(source);
-    free(entry);
-    return rc;
-}
-
-int mf_weights_save(const struct mf_weights *w, const char *path, const char *const *metadata)
-{
-    struct want none = {.value = -1};
-    int rc = MF_OK;
-
-    if (rank_of(w) == 0) {
-        rc = write(w, path, metadata);
-        ask(w, &none);
-    } else if (asks(w)) {
-        serve(w);
-    }
-    return w->comm ? mf_agree(w->comm, rc) : rc;
+    if (!is_cut(w, v, state))
+        part = is_shared(w, v) ? mf_cut(count, ranks_of(w) / w->ways, rank_of(w) / w->ways)
+                               : mf_cut(count, ranks_of(w), rank_of(w));
+    if (!w->tensor || is_part(w, v)) return part;
+    of = mf_cut(part.count, (size_t)w->tensor->size, (size_t)w->tensor->rank);
+    return (struct mf_span){part.first + of.first, of.count};
 }
 
 /* -- parts of ranks -- */
 
 /* With offload the weights are those of the optimiser. */
-float *mf_weights_part(const struct mf_weights *w, int v, enum mf_state state, int share, struct mf_span *part)
+float *mf_weights_part(const struct mf_weights *w, int v, enum mf_state state, int share, struct mf_span *part,
+                       struct mf_runs *runs)
 {
     const struct mf_value *value = &w->net->value[v];
-    struct held held = whole_of(w, v, state);
+    struct held held = held_of(w, v, state);
 
     if (state == MF_STATE_WEIGHT && w->layout->stage < 3 && !mf_value_is_away(value) && !is_fixed(w, v))
         held = whole_in(w, v, bucket_of(w, mf_value_root(w->net, v, NULL))->master);
     MF_ASSERT(held.type == MF_F32); /* some weights are trained */
+    *runs = runs_of(w, v);
     *part = share ? shared_of(w, v, state, held.part) : held.part;
     return part->count ? number_of(&held, part->first - held.part.first) : NULL;
 }

@@ -1,6 +1,6 @@
 /* The weights of a network by name: what they start with, and files.
- * Rule: a name and its extents say all. Files know nothing of buckets, ranks or stages of ZeRO. Of layers that ranks
- * cut only the start is possible. */
+ * Rule: a name and its extents say all. Files know nothing of buckets, ranks or stages of ZeRO. Their arrays are whole,
+ * also where ranks share layers. */
 #ifndef MF_MODEL_WEIGHTS_H
 #define MF_MODEL_WEIGHTS_H
 
@@ -19,6 +19,8 @@ struct mf_weights {
     const struct mf_layout *layout; /* of a network that is not trained: all zero */
     const struct mf_comm *comm;     /* ranks with parts of them; NULL: this rank has all */
     size_t ways;                    /* ranks that share the experts; 1: they do not */
+    /* ranks that share layers, and those with this one's part of each; NULL: nobody shares, and all ranks have it */
+    const struct mf_comm *tensor, *data;
 };
 
 /** Numbers of all weights of a net, or of those that are not trained. Local. */
@@ -35,13 +37,13 @@ int mf_weights_load(const struct mf_weights *weights, struct mf_safetensors *fil
 /** Rank 0 writes all weights. @p metadata: as mf_safetensors_write(). Collective; MF_OUTPUT (agreed). */
 int mf_weights_save(const struct mf_weights *weights, const char *path, const char *const *metadata);
 
-/** Gives the numbers of weight @p value to @p see, in order and in pieces, where this rank has all of them: 1. Local.
- */
+/** Gives the numbers of weight @p value to @p see, in order and in pieces, where this rank has all of them: 1. A part
+ * of a layer that ranks share is enough. Local. */
 int mf_weights_visit(const struct mf_weights *weights, int value,
                      void (*see)(void *context, size_t n, const float *numbers), void *context);
 
 /** Copies a part of the numbers of weight @p value to @p to [part.count], on every rank. Collective in stage 3 of ZeRO,
- * else local. */
+ * and where ranks share layers; else local. */
 void mf_weights_get(const struct mf_weights *weights, int value, struct mf_span part, float *to);
 
 /** Copies all weights of @p from to the network of this name within @p to. NULL: to its own weights. Both have the
@@ -64,9 +66,10 @@ void mf_weights_put(const struct mf_weights *weights, int value, enum mf_state s
 void mf_weights_masters(const struct mf_weights *weights, int to_device);
 
 /** Where these numbers stand that this rank has, and which they are: *part; NULL: it has none. @p share: of what
- * several ranks have whole each gets a part. All are f32, as where some weights are trained. On back ends whose memory
+ * several ranks have each gets a part. Where ranks share layers, *part counts within a part, and *runs puts it into the
+ * whole. All are f32, as where some weights are trained. On back ends whose memory
  * is the host's, or with offload. Local. */
 float *mf_weights_part(const struct mf_weights *weights, int value, enum mf_state state, int share,
-                       struct mf_span *part);
+                       struct mf_span *part, struct mf_runs *runs);
 
 #endif

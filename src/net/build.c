@@ -247,21 +247,26 @@ int mf_build_pick(struct mf_build *build, const char *name, const int in[5])
 
 /* -- layers that ranks cut -- */
 
-/* A parameter of which this rank has a part. */
+/* A parameter of which this rank has a part, or the whole (of 0). */
 static int cut_parameter(struct mf_build *build, const char *layer, const char *part, struct mf_shape shape,
                          double spread, const struct mf_shard *shard)
 {
     char *name = mf_format("%s.%s", layer, part);
     const int v = mf_build_parameter(build, name, shape, MF_START_UNIFORM, spread);
 
-    if (v >= 0) build->list->net->value[v].weight->shard = *shard;
+    if (v >= 0) {
+        struct mf_weight *weight = build->list->net->value[v].weight;
+
+        weight->shard = *shard;
+        if (shard->of && weight->set == MF_SET_TRAINED) weight->set = MF_SET_SPLIT;
+    }
     free(name);
     return v;
 }
 
-int mf_build_linear_first(struct mf_build *build, const char *name, int x, size_t hidden,
-                          const struct mf_partners *split)
+int mf_build_linear_first(struct mf_build *build, const char *name, int x, size_t parts, size_t hidden)
 {
+    const struct mf_partners *split = build->split;
     const struct mf_shape all = mf_build_shape(build, x);
     const size_t k = mf_shape_last(&all);
     const double spread = 1 / sqrt((double)k);
@@ -269,21 +274,21 @@ int mf_build_linear_first(struct mf_build *build, const char *name, int x, size_
     struct mf_span own;
     int in[3];
 
-    if (!split || build->rc != MF_OK) return mf_build_linear(build, name, x, hidden);
+    if (!split || build->rc != MF_OK) return mf_build_linear(build, name, x, parts * hidden);
     own = mf_cut(hidden, split->ranks, split->rank);
     shard = (struct mf_shard){0, own.first, own.count, hidden, split->group};
     in[0] = mf_value_view(build->list->net, x, 0, all, "&");
     build->list->net->value[in[0]].summed = 1;
     build->list->net->value[in[0]].group = split->group;
-    in[1] = cut_parameter(build, name, "weight", (struct mf_shape){MF_F32, 2, {own.count, k}}, spread, &shard);
-    in[2] = cut_parameter(build, name, "bias", (struct mf_shape){MF_F32, 1, {own.count}}, spread, &shard);
+    in[1] = cut_parameter(build, name, "weight", (struct mf_shape){MF_F32, 2, {parts * own.count, k}}, spread, &shard);
+    in[2] = cut_parameter(build, name, "bias", (struct mf_shape){MF_F32, 1, {parts * own.count}}, spread, &shard);
     return mf_build_node(build, MF_OP_LINEAR, (struct mf_attr){0}, name, 3, in);
 }
 
 /* Every rank adds the bias, behind the sum. */
-int mf_build_linear_second(struct mf_build *build, const char *name, int x, size_t hidden, size_t columns,
-                           const struct mf_partners *split)
+int mf_build_linear_second(struct mf_build *build, const char *name, int x, size_t hidden, size_t columns)
 {
+    const struct mf_partners *split = build->split;
     static const struct mf_shard whole = {0};
     const double spread = 1 / sqrt((double)hidden);
     struct mf_shard shard;

@@ -7,9 +7,16 @@
 
 #include "src/net/list.h"
 
+/** Ranks that have the weights of layers together, each a part of every layer. */
+struct mf_partners {
+    int group; /* its number */
+    size_t ranks, rank;
+};
+
 struct mf_build {
     struct mf_list *list;
-    int set;             /* of the next parameters */
+    const struct mf_partners *split; /* ranks that share the layers that are cut; NULL: none do */
+    int set;                         /* of the next parameters */
     const char *freeze;  /* parts of the model whose parameters are not trained (mf_name_in()); NULL: none */
     const char *network; /* of the next nodes and parameters, one of several; NULL: they have no name */
     const char *block;   /* of the next nodes and parameters; NULL: none */
@@ -93,21 +100,17 @@ int mf_build_steady_linear(struct mf_build *build, const char *name, const int i
 /** A token of each row of logits: MF_OP_PICK. @p in: logits, wishes, numbers, tokens that were kept, pages. */
 int mf_build_pick(struct mf_build *build, const char *name, const int in[5]);
 
-/** Ranks that have the weights of layers together, each a part of every layer. */
-struct mf_partners {
-    int group; /* its number */
-    size_t ranks, rank;
-};
+/** A pair of linear layers whose @p hidden columns are cut over the ranks of build->split. All ranks have x and y
+ * whole. The first layer has @p parts such columns, one behind the other (query, key and value). It gives this rank's
+ * part of each: x [..][k] -> [..][parts][part of hidden]. Backward sums the gradient of x over the ranks. The second
+ * takes a part: [..][part of hidden] -> y [..][columns], summed over the ranks. Between them is anything that treats
+ * columns, or heads, alike. Parameters have the names and the start of mf_build_linear(), which is what both are where
+ * nobody shares. Source: M. Shoeybi et al., "Megatron-LM", arXiv:1909.08053, 2019, section 3. */
+int mf_build_linear_first(struct mf_build *build, const char *name, int x, size_t parts, size_t hidden);
+int mf_build_linear_second(struct mf_build *build, const char *name, int x, size_t hidden, size_t columns);
 
-/** A pair of linear layers whose @p hidden columns are cut over ranks. All ranks have x and y whole. The first layer
- * gives this rank's part: x [..][k] -> [..][part of hidden]. Backward sums the gradient of x over the ranks. The second
- * takes it: [..][part of hidden] -> y [..][columns], summed over the ranks. Between them is anything that treats
- * columns alike. Parameters have the names and the start of mf_build_linear(), which is what NULL means. Source: M.
- * Shoeybi et al., "Megatron-LM", arXiv:1909.08053, 2019, section 3. */
-int mf_build_linear_first(struct mf_build *build, const char *name, int x, size_t hidden,
-                          const struct mf_partners *split);
-int mf_build_linear_second(struct mf_build *build, const char *name, int x, size_t hidden, size_t columns,
-                           const struct mf_partners *split);
+/** Ranks that share layers; 1: none do. */
+static inline size_t mf_build_sharers(const struct mf_build *build) { return build->split ? build->split->ranks : 1; }
 
 /** x [n][height][width][c] -> [n][..][..][channels], in windows of @p k x @p k, with NAME.weight [channels][c][k][k]
  * and NAME.bias. */

@@ -98,6 +98,7 @@ static void new_bucket(struct mf_net *net, const char *name, size_t numbers, str
     b->group = layout->group;
     b->pieces = layout->pieces;
     b->piece = layout->piece;
+    b->copies = layout->copies;
     b->parameters = mf_value_new(net, layout->stage == 3 ? MF_ROLE_ACTIVATION : MF_ROLE_PARAMETER, flat(numbers),
                                  "%s.parameters.%zu", name, k);
     net->value[b->parameters].flat = 1;

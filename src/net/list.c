@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 
@@ -174,14 +175,32 @@ int mf_value_root(const struct mf_net *net, int value, size_t *shift)
     return value;
 }
 
-size_t mf_shard_place(const struct mf_shard *shard, const struct mf_shape *shape, size_t i)
+struct mf_runs mf_shard_runs(const struct mf_shard *shard, const struct mf_shape *shape)
 {
-    size_t inner = 1, row;
+    size_t inner = 1;
 
-    if (!shard->of) return i;
+    if (!shard->of) return (struct mf_runs){0};
     for (int k = shard->axis + 1; k < shape->n; ++k) inner *= shape->d[k];
-    row = shard->count * inner;
-    return i / row * shard->of * inner + shard->first * inner + i % row;
+    return (struct mf_runs){shard->count * inner, shard->of * inner, shard->first * inner};
+}
+
+size_t mf_runs_before(const struct mf_runs *runs, size_t i)
+{
+    size_t rest;
+
+    if (!runs->chunk) return i;
+    rest = i % runs->stride;
+    rest = rest > runs->from ? rest - runs->from : 0;
+    return i / runs->stride * runs->chunk + mf_min(rest, runs->chunk);
+}
+
+struct mf_shape mf_value_whole(const struct mf_value *value)
+{
+    const struct mf_shard *shard = value->weight ? &value->weight->shard : NULL;
+    struct mf_shape shape = value->shape;
+
+    if (shard && shard->of && shard->count) shape.d[shard->axis] = shape.d[shard->axis] / shard->count * shard->of;
+    return shape;
 }
 
 /* -- nodes -- */

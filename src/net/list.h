@@ -36,6 +36,7 @@ struct mf_shard {
 /** Parameters of a net by who changes them. */
 enum {
     MF_SET_TRAINED,
+    MF_SET_SPLIT,   /* as these, of layers that ranks cut: this rank has a part of each */
     MF_SET_EXPERTS, /* as these, but ranks may share them (experts.h) */
     MF_SET_BALANCE, /* balance biases of experts, which the host changes */
     MF_SET_FROZEN,  /* nobody */
@@ -183,8 +184,25 @@ static inline int mf_value_is_weight(const struct mf_value *value)
     return value->role == MF_ROLE_PARAMETER && value->weight && !value->flat && value->weight->set != MF_SET_BORROWED;
 }
 
-/** The place in the whole of number @p i of a parameter of which this rank has a part. */
-size_t mf_shard_place(const struct mf_shard *shard, const struct mf_shape *shape, size_t i);
+/** Where the numbers of a part stand in the whole: number i is number i / chunk * stride + from + i % chunk. */
+struct mf_runs {
+    size_t chunk, stride, from; /* chunk 0: the part is the whole */
+};
+
+/** Finds them for a parameter, whose extents here are @p shape. */
+struct mf_runs mf_shard_runs(const struct mf_shard *shard, const struct mf_shape *shape);
+
+/** The place in the whole of number @p i of a part. */
+static inline size_t mf_runs_place(const struct mf_runs *runs, size_t i)
+{
+    return runs->chunk ? i / runs->chunk * runs->stride + runs->from + i % runs->chunk : i;
+}
+
+/** How many numbers of a part stand in front of number @p i of the whole. */
+size_t mf_runs_before(const struct mf_runs *runs, size_t i);
+
+/** The extents of the whole parameter, of which this rank may have a part. */
+struct mf_shape mf_value_whole(const struct mf_value *value);
 
 /** Appends the sum of an array over the ranks of its group, in place. */
 void mf_list_sum(struct mf_list *list, int array, int segment);

@@ -74,8 +74,9 @@ struct mf_layout {
                              parameters, too */
     int offload;          /* the optimiser, its moments and all exchanges are in host memory */
     size_t pieces, piece; /* ranks that share the work of the optimiser, and the number of this one; stage 0: 1, 0 */
-    int group;            /* number of the ranks that exchange the buckets; pieces, piece and group may differ from one
-                             call of mf_pass_layout() to the next */
+    int group;            /* number of the ranks that exchange the buckets */
+    size_t copies;        /* ranks that have the same piece. From pieces to copies all may differ from one call of
+                             mf_pass_layout() to the next */
     /* mf_pass_layout() sets: */
     size_t buckets;
     struct mf_bucket {
@@ -87,7 +88,7 @@ struct mf_layout {
         int average;                       /* of own_parameters, over the last steps [numbers / pieces] */
         int summed; /* the piece of gradients that an exchange sums; from stage 2 on own_gradients keep it */
         int group;
-        size_t pieces, piece;
+        size_t pieces, piece, copies;
         ptrdiff_t written; /* the last node of backward that writes the gradients */
     } * bucket;
     size_t numbers; /* of all buckets, with padding */

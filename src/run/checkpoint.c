@@ -157,8 +157,16 @@ struct mf_piece_rows mf_piece_rows(const struct mf_piece *p)
     r.rows = p->dims[p->cut];
     r.first = p->first;
     r.count = p->count;
-    MF_ASSERT(r.first + r.count <= r.rows);
+    MF_ASSERT(p->chunk ? p->ndim == 1 : r.first + r.count <= r.rows);
     return r;
+}
+
+size_t mf_piece_row(const struct mf_piece *p, size_t z, size_t *left)
+{
+    const size_t i = p->first + z, behind = p->chunk ? p->chunk - i % p->chunk : *left;
+
+    if (behind < *left) *left = behind;
+    return p->chunk ? i / p->chunk * p->stride + p->from + i % p->chunk : i;
 }
 
 double mf_checkpoint_bytes(const struct mf_checkpoint *c)

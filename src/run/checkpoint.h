@@ -21,6 +21,9 @@ enum { MF_CHECKPOINT_SCHEMA = 5, MF_PIECE_DIMS = 6, MF_PIECE_NAME = 1000, MF_UNC
  * An array, and this rank's piece of it. The piece has the rows [first, first + count) of axis `cut`, and all of the
  * other axes. Pieces do not overlap; they may differ in size and be empty. MF_UNCUT: each rank holds the whole array,
  * which is small, and rank 0's is saved.
+ *
+ * The numbers of a piece need not follow each other in an array of one axis. Number i of a part is number
+ * i / chunk * stride + from + i % chunk of the array. Then `first` and `count` are of the part.
  */
 struct mf_piece {
     const char *name; /* "optimiser/point"; at most MF_PIECE_NAME letters */
@@ -29,6 +32,7 @@ struct mf_piece {
     size_t dims[MF_PIECE_DIMS]; /* of the whole array; an empty array is not stored */
     int cut;
     size_t first, count;
+    size_t chunk, stride, from;   /* chunk 0: rows follow each other */
     void *at;                     /* the piece in C order */
     const struct mf_stage *stage; /* for device memory: f32 or u8, planes of the axes after `cut`; NULL: host memory */
 };

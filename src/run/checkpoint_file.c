@@ -143,10 +143,11 @@ static int put_rows(struct mf_rows *rows, const struct mf_piece *p, const struct
     for (size_t o = 0; o < r->outer; ++o)
         for (size_t z = 0, run; z < r->count; z += run) {
             const char *at = (const char *)p->at + (o * r->count + z) * row;
+            size_t left = r->count - z, to = mf_piece_row(p, z, &left);
 
-            run = mf_stage_run(p->stage, r->count - z);
-            MF_TRY(mf_rows_put(rows, mf_stage_get(p->stage, at, run * row), run * row,
-                               place + (o * r->rows + r->first + z) * row));
+            run = mf_stage_run(p->stage, left);
+            MF_TRY(
+                mf_rows_put(rows, mf_stage_get(p->stage, at, run * row), run * row, place + (o * r->rows + to) * row));
         }
     return MF_OK;
 }
@@ -358,10 +359,11 @@ static int get_rows(const struct mf_checkpoint *c, const struct mf_piece *p, uin
     for (size_t o = 0; o < r.outer; ++o)
         for (size_t z = 0, run; z < r.count; z += run) {
             char *at = (char *)p->at + (o * r.count + z) * row;
+            size_t left = r.count - z, from = mf_piece_row(p, z, &left);
 
-            run = mf_stage_run(p->stage, r.count - z);
+            run = mf_stage_run(p->stage, left);
             MF_TRY(mf_read_at(c->descriptor, c->path, mf_stage_at(p->stage, at), run * row,
-                              place + (o * r.rows + r.first + z) * row));
+                              place + (o * r.rows + from) * row));
             mf_stage_put(p->stage, at, run * row);
         }
     return MF_OK;

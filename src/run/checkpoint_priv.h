@@ -33,6 +33,10 @@ struct mf_piece_rows {
 };
 struct mf_piece_rows mf_piece_rows(const struct mf_piece *piece);
 
+/** The row of the array that row @p z of the piece is. *left becomes at most as many as follow each other from there.
+ */
+size_t mf_piece_row(const struct mf_piece *piece, size_t z, size_t *left);
+
 /** As mf_checkpoint_open(). *foreign: the refusal is that the file is of another schema. */
 int mf_checkpoint_open_checked(const struct mf_comm *comm, const char *path, int checked, struct mf_checkpoint **in,
                                int *foreign);

@@ -10,16 +10,21 @@ static void keep(const struct mf_trainer *t, const char *before, struct mf_check
 {
     static const char *const role[] = {"parameters", "first", "second", "average"};
     const struct mf_value *value = &t->network.net->value[v];
+    const struct mf_shape whole = mf_value_whole(value);
     char *name = mf_format("%s%s/%s", before, role[state], value->name);
     struct mf_span part;
-    float *at = mf_weights_part(&t->weights, v, state, !mf_checkpoint_loads(checkpoint), &part);
+    struct mf_runs runs;
+    float *at = mf_weights_part(&t->weights, v, state, !mf_checkpoint_loads(checkpoint), &part, &runs);
     const struct mf_piece piece = {.name = name,
                                    .type = MF_F32,
                                    .ndim = 1,
-                                   .dims = {mf_shape_count(&value->shape)},
+                                   .dims = {mf_shape_count(&whole)},
                                    .cut = 0,
                                    .first = part.first,
                                    .count = part.count,
+                                   .chunk = runs.chunk,
+                                   .stride = runs.stride,
+                                   .from = runs.from,
                                    .at = at,
                                    .stage = t->network.layout.offload ? NULL : &t->network.stage};
 

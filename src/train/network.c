@@ -10,7 +10,7 @@
 #include "src/base/text.h"
 
 /* Numbers on their way; bytes of a part's name; sets of parameters that are trained. */
-enum { STAGED = 1 << 16, PART_TEXT = 64, ALL = 1 << MF_SET_TRAINED | 1 << MF_SET_EXPERTS };
+enum { STAGED = 1 << 16, PART_TEXT = 64, ALL = 1 << MF_SET_TRAINED | 1 << MF_SET_SPLIT | 1 << MF_SET_EXPERTS };
 
 static void make_inputs(struct mf_network *n, const struct mf_network_wish *wish, struct mf_build *build)
 {
@@ -156,6 +156,7 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
     int input[MF_LEARN_INPUTS] = {0}, output[MF_HEADS + MF_LEARN_MORE] = {0};
 
     pass->list = build.list;
+    if (n->tensor > 1) build.split = &wish->split;
     if (n->net->lists == 1) make_inputs(n, wish, &build);
     for (size_t k = 0; k < n->inputs; ++k) input[k] = n->input[k].value;
     if (!train) args = mf_arch_settled(&args);
@@ -177,17 +178,25 @@ enum { FIRST = 1, LAST = 2 };
 /* Its gradients are those of a step. Where they are offloaded they last no longer. */
 static int is_alone(const struct mf_network_wish *wish) { return wish->micro == 1 || wish->slots; }
 
-/* Arrays that all ranks exchange come first. Experts that ranks share are exchanged with the ranks that have the same
- * ones. */
+/* Arrays that all ranks exchange come first. Parts of layers, or of the experts, are exchanged with the ranks that have
+ * the same ones. */
 static void lay_out(struct mf_network *n, const struct mf_network_wish *wish, const struct mf_list *list)
 {
-    mf_pass_layout(list, 1 << MF_SET_TRAINED, wish->bucket, &n->layout);
+    struct mf_layout *l = &n->layout;
+    const size_t copies = wish->stage ? 1 : n->ranks;
+
+    l->group = n->tensor > 1 ? MF_GROUP_REPLICAS : MF_GROUP_ALL;
+    l->copies = copies * n->tensor;
+    mf_pass_layout(list, 1 << MF_SET_TRAINED, wish->bucket, l);
+    l->copies = copies;
+    mf_pass_layout(list, 1 << MF_SET_SPLIT, wish->bucket, l);
     if (n->ways > 1) {
-        n->layout.group = MF_GROUP_REPLICAS;
-        n->layout.pieces = n->ranks / n->ways;
-        n->layout.piece = n->rank / n->ways;
+        l->group = MF_GROUP_REPLICAS;
+        l->pieces = n->ranks / n->ways;
+        l->piece = n->rank / n->ways;
+        l->copies = wish->stage ? 1 : l->pieces;
     }
-    mf_pass_layout(list, 1 << MF_SET_EXPERTS, wish->bucket, &n->layout);
+    mf_pass_layout(list, 1 << MF_SET_EXPERTS, wish->bucket, l);
 }
 
 /* The first parts of the parameters' names, each once. */
@@ -316,6 +325,7 @@ int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, 
                              .ranks = wish->ranks,
                              .rank = wish->rank,
                              .ways = ways_of(wish),
+                             .tensor = mf_max(1, wish->split.ranks),
                              .first.results = -1,
                              .inner.results = -1,
                              .last.results = -1,
@@ -351,14 +361,20 @@ int mf_network_input(const struct mf_network *n, const char *name)
 
 struct mf_weights mf_network_weights(const struct mf_network *n, const struct mf_walk *walk, const struct mf_comm *comm)
 {
-    return (struct mf_weights){n->net, walk, n->evaluate.list, n->queue, &n->layout, comm, n->ways};
+    return (struct mf_weights){.net = n->net,
+                               .walk = walk,
+                               .list = n->evaluate.list,
+                               .queue = n->queue,
+                               .layout = &n->layout,
+                               .comm = comm,
+                               .ways = n->ways};
 }
 
 size_t mf_network_largest(const struct mf_network *n, int group)
 {
     size_t largest = 0;
 
-    for (size_t k = 0; n->ranks > 1 && k < n->net->lists; ++k)
+    for (size_t k = 0; n->ranks * n->tensor > 1 && k < n->net->lists; ++k)
         largest = mf_max(largest, mf_list_largest(n->net->list[k], group));
     return largest;
 }

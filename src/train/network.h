@@ -8,6 +8,7 @@
 #include "kernels/tuning.h"
 #include "src/model/registry.h"
 #include "src/model/weights.h"
+#include "src/net/build.h"
 #include "src/net/pass.h"
 #include "src/train/learn.h"
 
@@ -24,14 +25,15 @@ static inline int mf_replays(enum mf_compile compile) { return compile <= MF_COM
 struct mf_network_wish {
     const struct mf_arch *arch;
     struct mf_arch_args args;
-    struct mf_task task; /* what is learnt from a sample */
-    size_t dims[4];      /* of a sample: {nz, ny, nx, channels} */
-    const char *freeze;  /* parts that are not trained (mf_name_in()); NULL: none */
-    size_t batch;        /* samples of one pass */
-    size_t micro;        /* passes of a step on this rank; 0: the network is not trained */
-    int slots;           /* passes are slots (slots.h), whose gradients the lists neither add up nor exchange */
-    int stage;           /* of ZeRO */
-    size_t ranks, rank;
+    struct mf_task task;      /* what is learnt from a sample */
+    size_t dims[4];           /* of a sample: {nz, ny, nx, channels} */
+    const char *freeze;       /* parts that are not trained (mf_name_in()); NULL: none */
+    size_t batch;             /* samples of one pass */
+    size_t micro;             /* passes of a step on this rank; 0: the network is not trained */
+    int slots;                /* passes are slots (slots.h), whose gradients the lists neither add up nor exchange */
+    int stage;                /* of ZeRO */
+    size_t ranks, rank;       /* that pass other samples */
+    struct mf_partners split; /* ranks that share every layer and pass the same samples; of at most 1: none do */
     enum mf_recompute recompute;
     enum mf_compile compile;
     enum mf_scope scope; /* of what is compiled */
@@ -81,6 +83,7 @@ struct mf_network {
         size_t numbers; /* of a sample */
     } head[MF_HEADS];
     size_t ranks, rank, ways; /* ways: ranks that share the experts; 1: they do not */
+    size_t tensor;            /* ranks that share every layer; 1: none do */
     int *norm, norms;         /* values [layout.buckets]: squared norm of the own gradients of a bucket; array of all */
     int biases;               /* array of the balance biases of all mixtures; -1: there are none */
     struct mf_queue *queue;

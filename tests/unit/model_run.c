@@ -104,17 +104,17 @@ static void says_little(const struct device *d)
     CHECK(memcmp(made, opened, sizeof made) == 0);
 }
 
-/* A part of a layer that ranks cut has a start, and goes into no file as the whole. */
+/* A part of a layer that ranks cut has a start. Without the other ranks it goes into no file as the whole. */
 static void saves_no_part(const struct device *d)
 {
     static const struct mf_layout layout = {0};
     static const char *const nothing[] = {NULL};
     const char *path = scratch_file("part.safetensors");
     struct mf_net *net = mf_net_new();
-    struct mf_build b = {.list = mf_list_new(net, "part")};
+    struct mf_build b = {.list = mf_list_new(net, "part"), .split = &(struct mf_partners){MF_GROUP_ALL, 2, 0}};
     const int x = mf_build_input(&b, "x", (struct mf_shape){.type = MF_F32, .n = 2, .d = {2, 4}});
-    const int y = mf_build_linear_first(&b, "fc1", x, 6, &(struct mf_partners){MF_GROUP_ALL, 2, 0});
-    struct mf_weights w = {net, NULL, b.list, d->q, &layout, NULL, 1};
+    const int y = mf_build_linear_first(&b, "fc1", x, 1, 6);
+    struct mf_weights w = {.net = net, .list = b.list, .queue = d->q, .layout = &layout, .ways = 1};
     struct mf_walk *walk = NULL;
     int status = 0;
     pid_t child;

@@ -274,7 +274,7 @@ static void finds_nothing(const struct device *d)
 {
     static const struct mf_layout layout = {0};
     struct model m = list_of(d, &cases[0]);
-    struct mf_weights w = {m.net, NULL, m.list, d->q, &layout, NULL, 1};
+    struct mf_weights w = {.net = m.net, .list = m.list, .queue = d->q, .layout = &layout, .ways = 1};
     float *y;
 
     open_walk(&m, &(struct choice){1, 0, MF_RECOMPUTE_NONE, MF_WALK_PLANNED});
@@ -367,7 +367,7 @@ static int loads(const struct device *d, const char *name, size_t ndim, const fl
     static const struct mf_layout layout = {0};
     const char *path = scratch_file("unet.safetensors");
     struct model m = list_of(d, &cases[0]);
-    struct mf_weights w = {m.net, NULL, m.list, d->q, &layout, NULL, 1};
+    struct mf_weights w = {.net = m.net, .list = m.list, .queue = d->q, .layout = &layout, .ways = 1};
     struct mf_safetensors_entry *entry = MF_MUST(calloc(m.net->values + 1, sizeof *entry), "arrays");
     size_t n = 1;
     int rc;

@@ -35,7 +35,7 @@ static struct mf_shape flat(size_t a, size_t b) { return (struct mf_shape){.type
 static struct model make(const struct device *d, const struct mf_partners *split, const struct choice *c)
 {
     struct model m = {.net = mf_net_new()};
-    struct mf_build b = {.list = mf_list_new(m.net, "split")};
+    struct mf_build b = {.list = mf_list_new(m.net, "split"), .split = split};
     int x;
 
     m.list = b.list;
@@ -46,8 +46,8 @@ static struct model make(const struct device *d, const struct mf_partners *split
         int h;
 
         mf_build_block(&b, "blocks", k);
-        h = mf_build_linear_first(&b, "fc1", mf_build_layer_norm(&b, "norm", x), HIDDEN, split);
-        h = mf_build_linear_second(&b, "fc2", mf_build_one(&b, MF_OP_GELU, "act", h), HIDDEN, WIDTH, split);
+        h = mf_build_linear_first(&b, "fc1", mf_build_layer_norm(&b, "norm", x), 1, HIDDEN);
+        h = mf_build_linear_second(&b, "fc2", mf_build_one(&b, MF_OP_GELU, "act", h), HIDDEN, WIDTH);
         x = mf_build_two(&b, MF_OP_ADD, "skip", x, mf_build_layer_norm(&b, "after", h));
     }
     mf_build_block(&b, NULL, 0);
@@ -57,7 +57,7 @@ static struct model make(const struct device *d, const struct mf_partners *split
     m.y = m.list->node[m.list->nodes - 1].in[0];
     m.net->value[m.y].kept = m.net->value[m.loss].kept = 1;
     if (c->fuse) mf_pass_fuse(m.list, c->recompute, MF_SCOPE_ALL);
-    mf_pass_grad(m.list, 1, &m.loss, 1 << MF_SET_TRAINED);
+    mf_pass_grad(m.list, 1, &m.loss, 1 << MF_SET_TRAINED | 1 << MF_SET_SPLIT);
     mf_pass_recompute(m.list, c->recompute, 0);
     mf_pass_fold(m.list);
     for (size_t v = 0; v < m.net->values; ++v) m.net->value[v].kept |= m.net->value[v].role == MF_ROLE_GRADIENT;
@@ -72,13 +72,13 @@ static void put(const struct device *d, const struct model *m, struct mf_walk *w
 {
     static const struct mf_shard whole = {0};
     const struct mf_value *value = &m->net->value[v];
-    const struct mf_shard *shard = value->weight ? &value->weight->shard : &whole;
+    const struct mf_runs runs = mf_shard_runs(value->weight ? &value->weight->shard : &whole, &value->shape);
     uint64_t seed = stream;
     float numbers[MOST];
 
     for (const char *c = value->name; *c; ++c) seed = 31 * seed + (unsigned char)*c;
     for (size_t i = 0; i < mf_shape_count(&value->shape); ++i)
-        numbers[i] = 0.4F * (float)mf_random_normal(seed, stream, mf_shard_place(shard, &value->shape, i));
+        numbers[i] = 0.4F * (float)mf_random_normal(seed, stream, mf_runs_place(&runs, i));
     d->be->put(d->q, mf_walk_at(walk, m->list, v), numbers, mf_shape_bytes(&value->shape));
     d->be->sync(d->q);
 }
@@ -108,12 +108,12 @@ static struct mf_walk *run(const struct device *d, const struct model *m, const 
 /* -- comparison -- */
 
 static void compare(const struct choice *c, const char *name, size_t n, const float *got, const float *want,
-                    const struct mf_shard *shard, const struct mf_shape *shape)
+                    const struct mf_runs *runs)
 {
     double off = 0, most = 1e-3;
 
     for (size_t i = 0; i < n; ++i) {
-        const float right = want[mf_shard_place(shard, shape, i)];
+        const float right = want[mf_runs_place(runs, i)];
 
         off = fmax(off, fabs((double)got[i] - (double)right));
         most = fmax(most, fabs((double)right));
@@ -127,22 +127,24 @@ static void compare(const struct choice *c, const char *name, size_t n, const fl
 static void compare_all(const struct device *d, const struct choice *c, const struct model *whole,
                         struct mf_walk *alone, const struct model *part, struct mf_walk *walk)
 {
-    static const struct mf_shard all = {0};
+    static const struct mf_runs all = {0};
     static float got[MOST], want[MOST];
     size_t compared = 0;
 
     get(d, whole, alone, whole->y, want);
     get(d, part, walk, part->y, got);
-    compare(c, "y", ROWS * WIDTH, got, want, &all, NULL);
+    compare(c, "y", ROWS * WIDTH, got, want, &all);
     for (size_t v = 0; v < part->net->values; ++v) {
         const struct mf_value *value = &part->net->value[v];
+        struct mf_runs runs;
         int other;
 
         if (mf_value_gradient(value) < 0) continue;
         other = mf_value_find(whole->net, value->name);
         get(d, whole, alone, mf_value_gradient(&whole->net->value[other]), want);
         get(d, part, walk, mf_value_gradient(value), got);
-        compare(c, value->name, mf_shape_count(&value->shape), got, want, &value->weight->shard, &value->shape);
+        runs = mf_shard_runs(&value->weight->shard, &value->shape);
+        compare(c, value->name, mf_shape_count(&value->shape), got, want, &runs);
         ++compared;
     }
     CHECK(compared == 2 + 2 * 8);

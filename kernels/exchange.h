@@ -26,7 +26,7 @@ enum mf_exchange_kind {
 enum {
     MF_GROUP_ALL,
     MF_GROUP_EXPERTS,  /* ranks that share the experts of a layer */
-    MF_GROUP_REPLICAS, /* ranks that have the same experts */
+    MF_GROUP_REPLICAS, /* ranks that have the same experts, or the same part of every layer */
     MF_GROUP_TENSOR,   /* ranks that share every layer */
     MF_GROUP_OTHERS
 };

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/crc.h"
 #include "src/base/err.h"
@@ -70,6 +71,25 @@ static int judge(struct mf_trainer *t, const double *facts)
     return MF_OK;
 }
 
+/* Takes maxima over the ranks that have the same. Ranks that share a layer have different parts of it. */
+static void join(const struct mf_trainer *t, size_t n, double *facts)
+{
+    const struct mf_net *net = t->network.net;
+    double *all;
+
+    mf_comm_max(t->data, n * FACTS, facts);
+    if (!t->weights.tensor) return;
+    all = MF_MUST(malloc((n * FACTS + 1) * sizeof *all), "sums of parameters");
+    memcpy(all, facts, n * FACTS * sizeof *all);
+    mf_comm_max(t->weights.tensor, n * FACTS, all);
+    for (size_t v = 0, k = 0; v < net->values; ++v) {
+        if (!mf_value_is_weight(&net->value[v])) continue;
+        if (!net->value[v].weight->shard.of) memcpy(facts + FACTS * k, all + FACTS * k, FACTS * sizeof *all);
+        ++k;
+    }
+    free(all);
+}
+
 int mf_replicas_compare(struct mf_trainer *t)
 {
     const struct mf_net *net = t->network.net;
@@ -79,8 +99,8 @@ int mf_replicas_compare(struct mf_trainer *t)
 
     for (size_t v = 0; v < net->values; ++v)
         if (mf_value_is_weight(&net->value[v])) look(t, (int)v, facts + FACTS * n++);
-    mf_comm_max(t->comm, n * FACTS, facts);
-    rc = judge(t, facts);
+    join(t, n, facts);
+    rc = mf_agree(t->comm, judge(t, facts));
     free(facts);
     return rc;
 }

@@ -23,6 +23,9 @@ struct tally {
     size_t done;
 };
 
+/* Ranks that share the samples. */
+static const struct mf_comm *sharers(const struct mf_scorer *m) { return m->data ? m->data : m->comm; }
+
 static size_t numbers_of(const struct mf_scorer *m, size_t head) { return m->network->head[head].numbers; }
 
 static void walk(struct mf_scorer *m, const struct mf_batch *batch)
@@ -40,12 +43,12 @@ static void fetch(const struct mf_scorer *m, size_t head, size_t n, float *outpu
     m->queue->backend->sync(m->queue);
 }
 
-/* In stage 3 every pass gathers weights, and where ranks share experts it trades rows. So all ranks make as many passes
- * as the first, which has most. */
+/* In stage 3 every pass gathers weights, and where ranks share experts or layers they exchange rows. So all ranks make
+ * as many passes as the first, which has most. */
 static void keep_company(struct mf_scorer *m, size_t samples, size_t done)
 {
-    const size_t batch = m->batch, most = mf_cut((samples + batch - 1) / batch, (size_t)m->comm->size, 0).count;
-    const int together = m->network->layout.stage == 3 || m->network->ways > 1;
+    const size_t batch = m->batch, most = mf_cut((samples + batch - 1) / batch, (size_t)sharers(m)->size, 0).count;
+    const int together = m->network->layout.stage == 3 || m->network->ways > 1 || m->network->tensor > 1;
 
     for (size_t k = (done + batch - 1) / batch; together && k < most; ++k) walk(m, NULL);
     m->queue->backend->sync(m->queue);
@@ -76,7 +79,7 @@ static void forget_step(const struct mf_scorer *m, double kept[MF_NUMBERS])
 /* Whole batches, so that a batch is the same on any number of ranks. */
 static struct mf_span share_of(const struct mf_scorer *m, size_t n)
 {
-    return mf_cut_grain(n, m->batch, (size_t)m->comm->size, (size_t)m->comm->rank);
+    return mf_cut_grain(n, m->batch, (size_t)sharers(m)->size, (size_t)sharers(m)->rank);
 }
 
 void mf_scorer_look(struct mf_scorer *m, const struct mf_batch *batch, float *const output[])
@@ -203,7 +206,7 @@ static void finish(const struct tally *y, double *sum, struct mf_scores *s)
 /* Scores from the sums of all ranks. @p batches: of this one. */
 static int add_up(const struct tally *y, size_t batches, struct mf_scores *s)
 {
-    const struct mf_comm *comm = y->m->comm;
+    const struct mf_comm *comm = sharers(y->m);
     size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "scores");
     double *total = MF_MUST(calloc(y->sums + 1, sizeof *total), "scores"), *sum;
     void *all = NULL;
@@ -254,7 +257,7 @@ static int gather_outputs(const struct tally *y, size_t samples, struct mf_score
         void *all = NULL;
 
         if (!y->all[h]) continue;
-        MF_TRY(mf_comm_gather(y->m->comm, y->all[h], samples * numbers_of(y->m, h) * sizeof *y->all[h], &all, NULL));
+        MF_TRY(mf_comm_gather(sharers(y->m), y->all[h], samples * numbers_of(y->m, h) * sizeof *y->all[h], &all, NULL));
         s->head[h].output = all;
     }
     return MF_OK;

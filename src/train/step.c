@@ -117,6 +117,8 @@ static void add_results(struct mf_trainer *t)
         add_losses(t, list_of(t, m), m);
         if (t->experts.count > 0) add_loads(t, list_of(t, m)->list, m);
     }
+    if (!t->weights.tensor || t->weights.tensor->rank == 0) return;
+    for (size_t h = 0; h < t->network.heads; ++h) t->sums[MF_SUM_LOSS + h] = 0; /* others have the same samples */
 }
 
 /* All passes of a step. A rank without samples left walks the same lists, so that sums over ranks find it. */
@@ -164,12 +166,10 @@ static void squared_norms(const struct mf_trainer *t, double *whole, double *par
         const struct mf_bucket *bucket = &n->layout.bucket[k];
         const double square = *(double *)mf_trainer_fetched(t, n->norm[k], MF_FETCH_NORMS);
 
-        if (bucket->pieces > 1)
-            *part += square;
-        else if (bucket->group == MF_GROUP_ALL)
+        if (bucket->copies == n->ranks * n->tensor)
             *whole += square;
         else
-            *part += square * (double)n->ways / (double)n->ranks; /* so many replicas have it */
+            *part += square / (double)bucket->copies;
     }
 }
 

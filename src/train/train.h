@@ -10,6 +10,7 @@
 #include "mpi/arrays.h"
 #include "mpi/collect.h"
 #include "mpi/rank_groups.h"
+#include "src/base/bounds.h"
 #include "src/net/walk.h"
 #include "src/run/checkpoint.h"
 #include "src/train/network.h"
@@ -49,6 +50,7 @@ struct mf_train_opts {
     size_t compare;     /* after so many steps ranks compare their parameters; 0: never */
     double decay, clip; /* clip: largest norm of the gradients; 0: any */
     size_t effective;   /* samples of a step, over all ranks */
+    size_t tensor;      /* ranks that share every layer, and pass the same samples; at most 1: none do */
     uint64_t seed;
     struct mf_beside beside;
     size_t slots; /* parts of a step by which the weights are the same to the bit on any number of ranks (slots.h); 0:
@@ -70,7 +72,8 @@ struct mf_train_opts {
 /** A network that is scored: that of a trainer, or of a model's file. */
 struct mf_scorer {
     const struct mf_comm *comm;
-    struct mf_arena *arena; /* of readers */
+    const struct mf_comm *data; /* ranks that share the samples; NULL: all */
+    struct mf_arena *arena;     /* of readers */
     struct mf_queue *queue;
     const struct mf_dataset *set;
     const struct mf_task *task;
@@ -83,12 +86,13 @@ struct mf_scorer {
 
 struct mf_trainer {
     const struct mf_comm *comm;
+    const struct mf_comm *data; /* ranks that share the samples, and have the same part of every layer */
     struct mf_arena *arena;
     struct mf_queue *queue;
     const struct mf_dataset *set;
     struct mf_train_opts opts;
     struct mf_experts experts;    /* opts.args.list of a mixture */
-    struct mf_rank_groups groups; /* of ranks; without MF_GROUP_EXPERTS: none share experts */
+    struct mf_rank_groups groups; /* of ranks; without MF_GROUP_EXPERTS: none share experts; and so of layers */
     struct mf_network network;
     struct mf_arrays *arrays;
     struct mf_walk *walk;
@@ -135,6 +139,12 @@ void mf_scorer_look(struct mf_scorer *scorer, const struct mf_batch *batch, floa
 
 /** The options of the training beside one that has it. Its plan is the same. */
 struct mf_train_opts mf_train_beside(const struct mf_train_opts *opts);
+
+/** How many of @p ranks pass different samples. Local. */
+static inline size_t mf_train_data(const struct mf_train_opts *opts, size_t ranks)
+{
+    return opts->tensor > 1 ? mf_max(1, ranks / opts->tensor) : ranks;
+}
 
 /** The network that one of @p ranks makes with these options. Its bytes and operations are known before any run. */
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,

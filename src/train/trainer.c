@@ -39,9 +39,11 @@ struct mf_train_opts mf_train_beside(const struct mf_train_opts *opts)
     return beside;
 }
 
-struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
-                                     size_t rank)
+struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t all,
+                                     size_t number)
 {
+    const size_t tensor = mf_max(1, opts->tensor), ranks = mf_train_data(opts, all), rank = number / tensor;
+
     return (struct mf_network_wish){.arch = opts->arch,
                                     .args = opts->args,
                                     .task = *opts->task,
@@ -53,6 +55,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .stage = ranks > 1 ? opts->stage : 0,
                                     .ranks = ranks,
                                     .rank = rank,
+                                    .split = {MF_GROUP_TENSOR, tensor, number % tensor},
                                     .recompute = opts->recompute,
                                     .compile = opts->compile,
                                     .scope = opts->scope,
@@ -120,7 +123,7 @@ static int open_walk(struct mf_trainer *t)
 {
     const struct mf_net *net = t->network.net;
     const enum mf_place p = t->network.layout.offload ? MF_PLACE_HOST : MF_PLACE_DEVICE;
-    const int all = t->network.layout.stage >= 2; /* what is exchanged does not last */
+    const int all = t->network.layout.stage >= 2 || t->network.tensor > 1; /* what is exchanged does not last */
     struct mf_walk_memory memory = {.lasting = {NULL}};
     const size_t room = most_of(t, net->lasting[p]), bytes = room + (all ? net->room[p] : 0);
     const size_t largest = most_of(t, mf_network_largest(&t->network, MF_GROUP_ALL));
@@ -223,10 +226,13 @@ static int build(struct mf_trainer *t)
     MF_TRY(open_walk(t));
     if (t->opts.slots) MF_TRY(mf_slots_open(t, t->opts.slots, &t->slots));
     t->weights = mf_network_weights(&t->network, t->walk, t->comm);
+    t->weights.tensor = mf_rank_groups_find(&t->groups, MF_GROUP_TENSOR);
+    t->weights.data = t->data;
     mf_weights_start(&t->weights, t->opts.seed);
     put_ids(t);
     MF_TRY(open_fetched(t));
     t->scorer = (struct mf_scorer){.comm = t->comm,
+                                   .data = t->data,
                                    .arena = t->arena,
                                    .queue = t->queue,
                                    .set = t->set,
@@ -305,6 +311,15 @@ static int take_experts(struct mf_trainer *t, const struct mf_experts *experts)
     return MF_OK;
 }
 
+/* Ranks share every layer. */
+static int share_layers(struct mf_trainer *t)
+{
+    MF_TRY(mf_arch_can_split(t->opts.arch, &t->opts.args, t->opts.tensor));
+    MF_TRY(mf_rank_groups_share_layers(&t->groups, t->comm, (int)t->opts.tensor));
+    t->data = mf_rank_groups_find(&t->groups, MF_GROUP_REPLICAS);
+    return MF_OK;
+}
+
 static int build_with(struct mf_trainer *t, const struct mf_experts *experts)
 {
     unbuild(t);
@@ -333,9 +348,10 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
     const struct mf_network_wish wish = mf_train_wish(set, opts, (size_t)comm->size, (size_t)comm->rank);
 
     *t = (struct mf_trainer){
-        .comm = comm, .arena = arena, .queue = queue, .set = set, .opts = *opts, .micro = wish.micro};
+        .comm = comm, .data = comm, .arena = arena, .queue = queue, .set = set, .opts = *opts, .micro = wish.micro};
     t->id = MF_MUST(calloc(opts->batch + 1, sizeof *t->id), "numbers of samples");
     if (opts->args.experts > 0) MF_TRY(take_experts(t, opts->args.list));
+    if (opts->tensor > 1) MF_TRY(share_layers(t));
     MF_TRY(build(t));
     t->sums = MF_MUST(calloc(mf_trainer_sums(t) + mf_trainer_mixtures(t) * (MF_EXPERTS + 2), sizeof *t->sums), "sums");
     t->load = t->sums + mf_trainer_sums(t);
@@ -364,7 +380,7 @@ size_t mf_trainer_epoch(const struct mf_trainer *t)
 /* The positions of pass @p pass of this rank, counted over all steps. */
 static struct mf_span part_of(const struct mf_trainer *t, size_t pass, struct mf_window *window)
 {
-    const size_t ranks = (size_t)t->comm->size, rank = (size_t)t->comm->rank, micro = pass % t->micro;
+    const size_t ranks = (size_t)t->data->size, rank = (size_t)t->data->rank, micro = pass % t->micro;
 
     *window = mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, pass / t->micro);
     if (!t->opts.slots) return mf_window_part(window, ranks, rank, t->opts.batch, micro);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -42,6 +43,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
                     o->ways > 1 ? "shared" : "all on each rank");
     mf_plan_say(p, "sample", "%zu x %zu x %zu, %zu channel%s", d[0], d[1], d[2], w->set->inputs, MF_S(w->set->inputs));
     mf_plan_say(p, "outputs", "%zu", mf_task_outputs(o->task));
+    if (o->tensor > 1) mf_plan_say(p, "ranks that share layers", "%zu", o->tensor);
     if (w->effective)
         mf_plan_say(p, "samples of a step", "%zu", w->effective);
     else
@@ -57,7 +59,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
 
 size_t mf_train_effective(const struct mf_train_work *w, size_t ranks)
 {
-    return w->effective ? w->effective : w->batch * (w->passes ? w->passes : 1) * ranks;
+    return w->effective ? w->effective : w->batch * (w->passes ? w->passes : 1) * mf_train_data(w->opts, ranks);
 }
 
 static size_t most_ranks(const void *context)
@@ -66,7 +68,7 @@ static size_t most_ranks(const void *context)
     const size_t samples = w->set->count[MF_TRAIN];
 
     if (w->opts->slots) return w->opts->slots;
-    return w->effective && w->effective < samples ? w->effective : samples;
+    return (w->effective && w->effective < samples ? w->effective : samples) * mf_max(1, w->opts->tensor);
 }
 
 static size_t threads(const void *context, size_t ranks, size_t most)
@@ -99,7 +101,7 @@ static void set_rare(struct mf_plan_numbers *s, const char *name, size_t value)
 /* Every pass of every rank is full. */
 static int is_exact(const struct mf_train_work *w, size_t ranks, size_t batch, size_t passes)
 {
-    return batch * passes * ranks == mf_train_effective(w, ranks);
+    return batch * passes * mf_train_data(w->opts, ranks) == mf_train_effective(w, ranks);
 }
 
 static size_t cut(size_t samples, size_t passes) { return (samples + passes - 1) / passes; }
@@ -109,7 +111,7 @@ static size_t each_of(const struct mf_train_work *w, size_t ranks)
 {
     const size_t effective = mf_train_effective(w, ranks), samples = w->set->count[MF_TRAIN];
 
-    return cut(w->exact || effective < samples ? effective : samples, ranks);
+    return cut(w->exact || effective < samples ? effective : samples, mf_train_data(w->opts, ranks));
 }
 
 /* Samples of each of @p passes: a multiple of 8, if that adds at most a sixteenth of empty rows. Otherwise the number
@@ -169,16 +171,18 @@ static int settings(const void *context, const struct mf_placement *place, size_
     const size_t stage = level < stages(w) ? level : stages(w) - 1, more = level - stage;
     const size_t again = more < span(w->recompute) ? more : span(w->recompute), offload = more - again;
     const int is_last = level + 1 == levels(context, place->apart);
+    const size_t sharers = mf_train_data(w->opts, place->ranks);
     size_t batch[BATCHES], n;
 
     if (place->ranks > most_ranks(context)) return 0;
-    if (w->offload.least && !place->apart) return 0;                       /* there is no other memory */
-    if (place->ranks == 1 && more == 0 && level > 0 && !is_last) return 0; /* nobody to share with */
+    if (w->opts->tensor > 1 && place->ranks % w->opts->tensor) return 0;
+    if (w->offload.least && !place->apart) return 0;                  /* there is no other memory */
+    if (sharers == 1 && more == 0 && level > 0 && !is_last) return 0; /* nobody to share with */
     n = batches_of(w, place->ranks, is_last ? 1 : FULL, batch);
     if (n == 0 || trial > n) return 0;
     mf_plan_set(s, "batch", batch[trial == 0 ? n - 1 : trial - 1]);
     mf_plan_set(s, "passes", passes_of(w, place->ranks, mf_plan_get(s, "batch")));
-    mf_plan_set(s, "zero", place->ranks > 1 ? (size_t)w->stage.least + stage : 0);
+    mf_plan_set(s, "zero", sharers > 1 ? (size_t)w->stage.least + stage : 0);
     mf_plan_set(s, "recompute", (size_t)w->recompute.least + again);
     set_rare(s, "offload", (size_t)w->offload.least + offload);
     set_rare(s, "spill", w->spill);
@@ -237,7 +241,7 @@ int mf_train_shrink(const struct mf_train_work *w, size_t ranks, struct mf_train
         ++opts->recompute;
         return 1;
     }
-    if (ranks > 1 && opts->stage < w->stage.most) {
+    if (mf_train_data(opts, ranks) > 1 && opts->stage < w->stage.most) {
         ++opts->stage;
         return 1;
     }
@@ -258,13 +262,15 @@ static void finish(const void *context, const struct mf_placement *place, const 
 {
     const struct mf_train_work *w = work_of(context);
     const size_t effective = mf_train_effective(w, place->ranks), zero = mf_plan_get(&p->settings, "zero");
-    const size_t rows = mf_plan_get(&p->settings, "batch") * mf_plan_get(&p->settings, "passes") * place->ranks;
+    const size_t sharers = mf_train_data(w->opts, place->ranks);
+    const size_t rows = mf_plan_get(&p->settings, "batch") * mf_plan_get(&p->settings, "passes") * sharers;
 
     mf_plan_set(&p->derived, "effective_batch", effective);
+    if (w->opts->tensor > 1) mf_plan_set(&p->derived, "tensor", w->opts->tensor);
     mf_plan_set(&p->derived, "parameters", (size_t)(fact[MF_TRAIN_GRADIENTS] / sizeof(float)));
     if (rows > effective + effective / 16)
         mf_plan_note(p, "%zu of the %zu rows of a step are empty: %zu ranks x %zu passes x %zu samples for %zu",
-                     rows - effective, rows, place->ranks, mf_plan_get(&p->settings, "passes"),
+                     rows - effective, rows, sharers, mf_plan_get(&p->settings, "passes"),
                      mf_plan_get(&p->settings, "batch"), effective);
     if ((int)zero > w->stage.least) mf_plan_note(p, "ranks share %s: copies of all do not fit", shared_words[zero]);
     if ((int)mf_plan_get(&p->settings, "recompute") > w->recompute.least)
@@ -278,10 +284,12 @@ static const char *const again_words[] = {"nothing", "norms and activations", "a
 static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
 {
     const struct mf_plan_numbers *s = &p->settings;
+    const size_t ranks = p->ranks / (mf_plan_find(&p->derived, "tensor") ? mf_plan_get(&p->derived, "tensor") : 1);
 
     mf_plan_say(lines, "step", "%zu samples: %zu rank%s x %zu pass%s of %zu",
-                mf_plan_get(&p->derived, "effective_batch"), p->ranks, MF_S(p->ranks), mf_plan_get(s, "passes"),
+                mf_plan_get(&p->derived, "effective_batch"), ranks, MF_S(ranks), mf_plan_get(s, "passes"),
                 mf_plan_get(s, "passes") == 1 ? "" : "es", mf_plan_get(s, "batch"));
+    if (ranks < p->ranks) mf_plan_say(lines, "layers", "%zu ranks share each of them", p->ranks / ranks);
     mf_plan_say(lines, "zero", "%zu", mf_plan_get(s, "zero"));
     mf_plan_say(lines, "again", "%s is computed a second time in backward", again_words[mf_plan_get(s, "recompute")]);
     if (mf_plan_get(s, "offload")) mf_plan_say(lines, "offload", "the optimiser works in host memory");

@@ -59,8 +59,17 @@ int mf_train_print_lists(const struct mf_train_work *work, const struct mf_plan_
 
 /* -- parts of the workload -- */
 
-/* Facts of a step. Traffic, gradients and what ranks exchange are in bytes. */
-enum { MF_TRAIN_OPERATIONS, MF_TRAIN_TRAFFIC, MF_TRAIN_GRADIENTS, MF_TRAIN_NODES, MF_TRAIN_EXCHANGED };
+/* Facts of a step. Traffic, gradients and what ranks exchange are in bytes. MF_TRAIN_SUMMED and MF_TRAIN_SUMS are bytes
+ * and number of the sums over ranks that share layers. */
+enum {
+    MF_TRAIN_OPERATIONS,
+    MF_TRAIN_TRAFFIC,
+    MF_TRAIN_GRADIENTS,
+    MF_TRAIN_NODES,
+    MF_TRAIN_EXCHANGED,
+    MF_TRAIN_SUMMED,
+    MF_TRAIN_SUMS
+};
 
 int mf_train_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
                    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES]);

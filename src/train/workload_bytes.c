@@ -149,12 +149,14 @@ static void add_sleep(const struct dry *d, struct mf_plan_bytes *state, struct m
     add_mlps(d, state, host);
 }
 
-/* Groups of ranks that share experts, or have the same. Between them arrays pass through host memory, without NCCL. */
-static void add_trades(const struct dry *d, const struct mf_plan_rank *r, struct mf_plan_bytes *state,
+/* Groups of ranks that share experts or layers (@p number), or have the same. Between them arrays pass through host
+ * memory, without NCCL. */
+static void add_groups(const struct dry *d, const struct mf_plan_rank *r, int number, struct mf_plan_bytes *state,
                        struct mf_plan_bytes *host)
 {
-    const size_t ways = d->network.ways, size[] = {ways, r->ranks / ways};
-    const size_t largest[] = {mf_network_largest(&d->network, MF_GROUP_EXPERTS),
+    const int layers = number == MF_GROUP_TENSOR;
+    const size_t ways = layers ? d->network.tensor : d->network.ways, size[] = {ways, r->ranks / ways};
+    const size_t largest[] = {mf_network_largest(&d->network, number),
                               mf_network_largest(&d->network, MF_GROUP_REPLICAS)};
 
     for (int k = 0; k < 2; ++k) {
@@ -164,8 +166,8 @@ static void add_trades(const struct dry *d, const struct mf_plan_rank *r, struct
         mf_comm_dry(&group, 0, (int)size[k], (int)(size[k] < r->local_size ? size[k] : r->local_size));
         if (r->nccl) mf_transport_dry(&group);
         taken = mf_arrays_bytes(&group, r->apart, 0, largest[k]);
-        add(state, "exchange of experts", taken.device);
-        add(host, "exchange of experts", taken.host);
+        add(state, layers ? "exchange of layers" : "exchange of experts", taken.device);
+        add(host, layers ? "exchange of layers" : "exchange of experts", taken.host);
     }
 }
 
@@ -174,7 +176,7 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
                     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
 {
     const struct mf_net *net = d->network.net;
-    const int all = d->network.layout.stage >= 2, offload = d->network.layout.offload;
+    const int all = d->network.layout.stage >= 2 || d->network.tensor > 1, offload = d->network.layout.offload;
     const enum mf_place p = offload ? MF_PLACE_HOST : MF_PLACE_DEVICE;
     struct mf_plan_bytes *state = &bytes[MF_PLAN_STATE], *host = r->apart ? &bytes[MF_PLAN_HOST] : state;
     const size_t arrays = net->lasting[p] + (all ? net->room[p] : 0);
@@ -187,7 +189,8 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     add(host, "activations in host memory", net->room[MF_PLACE_HOST]);
     add(offload ? host : state, "exchange", taken.device - arrays);
     add(host, "exchange", taken.host);
-    if (d->network.ways > 1) add_trades(d, r, state, host);
+    if (d->network.ways > 1) add_groups(d, r, MF_GROUP_EXPERTS, state, host);
+    if (d->network.tensor > 1) add_groups(d, r, MF_GROUP_TENSOR, state, host);
     add(host, "weights on their way", d->network.stage.buffer ? d->network.stage.planes * sizeof(float) : 0);
     add(host, "numbers of a step", r->apart ? mf_fetched_bytes(&d->network, d->wish.micro) : 0);
     add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
@@ -200,14 +203,15 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
 
 /* ---- facts ---- */
 
-/* A sum over ranks is a scatter and a gather. */
-static double exchanged_of(const struct mf_list *list)
+/* A sum is a scatter and a gather. @p layers: over ranks that share layers; 0: all others. */
+static double exchanged_of(const struct mf_list *list, int layers)
 {
     double sum = 0;
 
     for (size_t i = 0; i < list->nodes; ++i) {
         const struct mf_node *node = &list->node[i];
 
+        if ((node->attr.group == MF_GROUP_TENSOR) != layers) continue;
         sum += (double)mf_node_traded(list->net, node);
         if (node->op == MF_OP_START)
             sum += (node->attr.exchange == MF_EXCHANGE_SUM ? 2 : 1) *
@@ -216,13 +220,24 @@ static double exchanged_of(const struct mf_list *list)
     return sum;
 }
 
+static double sums_of(const struct mf_list *list)
+{
+    double n = 0;
+
+    for (size_t i = 0; i < list->nodes; ++i)
+        n += list->node[i].op == MF_OP_START && list->node[i].attr.group == MF_GROUP_TENSOR;
+    return n;
+}
+
 static void count(const struct mf_network *n, const struct mf_list *list, double times, double fact[MF_PLAN_FACTS])
 {
     if (!list) return;
+    fact[MF_TRAIN_SUMS] += times * sums_of(list);
     fact[MF_TRAIN_OPERATIONS] += times * mf_network_operations(n, list);
     fact[MF_TRAIN_TRAFFIC] += times * mf_list_traffic(list);
     fact[MF_TRAIN_NODES] += times * (double)list->nodes;
-    fact[MF_TRAIN_EXCHANGED] += times * exchanged_of(list);
+    fact[MF_TRAIN_EXCHANGED] += times * exchanged_of(list, 0);
+    fact[MF_TRAIN_SUMMED] += times * exchanged_of(list, 1);
 }
 
 static void count_all(const struct dry *d, double times, double fact[MF_PLAN_FACTS])
@@ -284,14 +299,16 @@ int mf_train_print_lists(const struct mf_train_work *w, const struct mf_plan_ran
 
 /* ---- price ---- */
 
-/* @p bytes are scattered and gathered. On cores an array is read and written once in each. */
-static double exchange(const struct mf_placement *place, size_t rank, const struct mf_rates *r, double bytes)
+/* @p bytes are scattered and gathered by @p members ranks, of which @p near are on this node. On cores an array is read
+ * and written once in each. */
+static double exchange(const struct mf_placement *place, size_t members, size_t near, const struct mf_rates *r,
+                       double bytes)
 {
-    const double ranks = (double)place->ranks, here = (double)mf_plan_sharers(place, rank, 0);
+    const double ranks = (double)members, here = (double)mf_min(near, members);
     const double moved = bytes * (ranks - 1) / ranks;
     double seconds;
 
-    if (place->ranks == 1) return 0;
+    if (members == 1) return 0;
     seconds = place->nccl ? moved / r->link : 2 * moved / (place->device ? r->to_host : r->memory);
     return here < ranks ? seconds + moved / here / r->network : seconds;
 }
@@ -306,11 +323,14 @@ static double offload(const struct mf_placement *place, const struct mf_rates *r
     return fmax(update / r->home, bytes / (r->to_host > 0 ? r->to_host : r->home));
 }
 
-static double waiting(const struct mf_placement *place, const struct mf_plan_numbers *settings, double nodes)
+/* @p sums: of @p tensor ranks that share layers, of which @p here are on this node. */
+static double waiting(const struct mf_placement *place, const struct mf_plan_numbers *settings, double nodes,
+                      double sums, size_t tensor, size_t here)
 {
     double seconds = place->device ? nodes * MF_SECONDS_LAUNCH : 0;
 
     if (place->ranks == 1) return seconds;
+    seconds += sums * log2((double)tensor) * (here < tensor ? MF_SECONDS_MESSAGE : MF_SECONDS_MEET);
     return seconds + (double)(mf_plan_get(settings, "passes") + 2) * (log2((double)place->ranks) + 1) *
                          (place->nodes > 1 ? MF_SECONDS_MESSAGE : MF_SECONDS_MEET);
 }
@@ -319,11 +339,14 @@ void mf_train_price(const void *work, const struct mf_placement *place, size_t r
                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
 {
     const struct mf_train_work *w = work;
+    const size_t tensor = mf_max(1, w->opts->tensor), here = mf_plan_sharers(place, rank, 0);
 
     mf_plan_pay_lists(cost, place, rates, w->opts->type != MF_F32, fact[MF_TRAIN_OPERATIONS], fact[MF_TRAIN_TRAFFIC]);
-    mf_plan_pay(cost, "exchange", exchange(place, rank, rates, fact[MF_TRAIN_EXCHANGED]));
+    mf_plan_pay(cost, "exchange",
+                exchange(place, place->ranks / tensor, mf_max(1, here / tensor), rates, fact[MF_TRAIN_EXCHANGED]) +
+                    exchange(place, tensor, here, rates, fact[MF_TRAIN_SUMMED]));
     if (mf_plan_get(settings, "offload"))
         mf_plan_pay(cost, "offload", offload(place, rates, settings, fact[MF_TRAIN_GRADIENTS]));
-    mf_plan_pay(cost, "waiting", waiting(place, settings, fact[MF_TRAIN_NODES]));
+    mf_plan_pay(cost, "waiting", waiting(place, settings, fact[MF_TRAIN_NODES], fact[MF_TRAIN_SUMS], tensor, here));
     cost->tried = cost->total;
 }

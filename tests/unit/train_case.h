@@ -175,7 +175,8 @@ static inline float *weights_of(const struct mf_trainer *t, size_t *n)
     *n = 0;
     for (size_t v = 0; v < t->network.net->values; ++v) {
         const struct mf_value *value = &t->network.net->value[v];
-        const struct mf_span whole = {0, mf_shape_count(&value->shape)};
+        const struct mf_shape shape = mf_value_whole(value);
+        const struct mf_span whole = {0, mf_shape_count(&shape)};
 
         if (!mf_value_is_weight(value)) continue;
         mf_weights_get(&t->weights, (int)v, whole, all + *n);
@@ -244,6 +245,7 @@ static inline float *reference(const struct bed *b, const struct mf_dataset *set
 
     one.batch = o->effective < LEARNT ? o->effective : LEARNT;
     one.stage = 0;
+    one.tensor = 0;
     CHECK_SAYS(mf_trainer_open(&b->self, b->cores.host, b->cores.q, set, &one, &t) == MF_OK, "%s", mf_err_text());
     *last = steps_until(&t, steps);
     weights = weights_of(&t, &n);

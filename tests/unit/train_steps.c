@@ -352,10 +352,10 @@ static void slots(const struct bed *b)
 
 /* -- files of weights -- */
 
-static void files(const struct bed *b, int stage)
+static void files(const struct bed *b, const char *model, int stage, size_t tensor)
 {
     const char *path = scratch_file("model.safetensors");
-    struct mf_train_opts o = usual(some_model(b), 0, 4), got = o;
+    struct mf_train_opts o = usual(model, 0, 4), got = o;
     size_t n;
     struct mf_trainer t, again;
     struct mf_model_card saved;
@@ -364,6 +364,7 @@ static void files(const struct bed *b, int stage)
     float *want;
 
     o.stage = stage;
+    o.tensor = tensor;
     got.stage = 3 - stage;
     trainer_open(b, &b->world, b->set, &o, &t);
     steps_until(&t, 2);
@@ -392,6 +393,114 @@ static void files(const struct bed *b, int stage)
     mf_trainer_close(&t);
     free(want);
     mf_comm_barrier(&b->world);
+}
+
+/* -- ranks that share every layer -- */
+
+static struct mf_train_opts sharing(size_t tensor)
+{
+    struct mf_train_opts o = usual("vit", 1, 4);
+
+    o.args.heads = 4;
+    o.tensor = tensor;
+    return o;
+}
+
+/* A checkpoint has whole arrays: it goes on with as many sharers, with none, and the other way. */
+static void other_ways(const struct bed *b, size_t tensor, int stage)
+{
+    const char *path = scratch_file("parts.h5");
+    struct mf_train_opts o = sharing(tensor), plain = sharing(0);
+    struct mf_scores scores, alone;
+    struct mf_trainer t;
+    float *want;
+    size_t n;
+
+    o.stage = stage;
+    plain.stage = 3 - stage;
+    trainer_open(b, &b->world, b->set, &o, &t);
+    steps_until(&t, 4);
+    save(&t, path);
+    steps_until(&t, STEPS);
+    want = weights_of(&t, &n);
+    CHECK(mf_trainer_score(&t, b->set->count[MF_TEST], b->set->id[MF_TEST], 0, &scores) == MF_OK);
+    mf_trainer_close(&t);
+    go_on(b, &b->world, o, path, want, 0);
+    go_on(b, &b->world, plain, path, want, 1e-5);
+    plain.stage = 0;
+    trainer_open(b, &b->self, b->set, &plain, &t);
+    load(&t, path);
+    mf_comm_barrier(&b->world);
+    if (b->world.rank == 0) save(&t, path);
+    mf_comm_barrier(&b->world);
+    steps_until(&t, STEPS);
+    compare("alone", &t, want, 1e-5);
+    CHECK(mf_trainer_score(&t, b->set->count[MF_TEST], b->set->id[MF_TEST], 0, &alone) == MF_OK);
+    CHECK_NEAR(scores.loss, alone.loss, 1e-5);
+    mf_trainer_close(&t);
+    go_on(b, &b->world, o, path, want, 1e-5);
+    mf_scores_free(&scores);
+    mf_scores_free(&alone);
+    free(want);
+}
+
+/* A number that differs where others have it, too: a whole parameter, or the same part of one. */
+static void replicas_of_parts(const struct bed *b, size_t tensor)
+{
+    static const char *const names[] = {"norm.bias", "blocks.0.mlp.fc1.bias"};
+    const size_t same[] = {(size_t)b->world.size, (size_t)b->world.size / tensor};
+    struct mf_train_opts o = sharing(tensor);
+    struct mf_trainer t;
+
+    trainer_open(b, &b->world, b->set, &o, &t);
+    for (int k = 0; k < 2; ++k) {
+        const int v = mf_value_find(t.network.net, names[k]);
+        float number[32];
+
+        CHECK(mf_replicas_compare(&t) == MF_OK);
+        mf_weights_take(&t.weights, v, MF_STATE_WEIGHT, number);
+        for (int i = 0; i < 8; ++i) number[i] += 1;
+        if (b->world.rank == 0) mf_weights_put(&t.weights, v, MF_STATE_WEIGHT, number);
+        CHECK(mf_replicas_compare(&t) == (same[k] > 1 ? MF_NUMERIC : MF_OK));
+        mf_err_clear();
+        mf_weights_put(&t.weights, v, MF_STATE_WEIGHT, number);
+    }
+    mf_trainer_close(&t);
+}
+
+/* Two by two, and four. */
+static void shared_layers(const struct bed *b)
+{
+    for (size_t tensor = 2; wants(b, "vit") && tensor <= (size_t)b->world.size; tensor *= 2) {
+        if ((size_t)b->world.size % tensor) continue;
+        same_weights(b, sharing(tensor), 0, "shared layers");
+        other_ways(b, tensor, tensor == 2 ? 2 : 0);
+        files(b, "vit", 1, 2);
+        replicas_of_parts(b, tensor);
+    }
+}
+
+/* Heads, ranks, and networks that cannot be shared. */
+static void refused_parts_of_layers(const struct bed *b)
+{
+    static const struct {
+        const char *model, *says;
+        long heads;
+    } wrong[] = {{"vit", "--tp 2 does not divide --heads 1; try: --tp 1", 1},
+                 {"mlp", "--arch mlp has no layers that ranks share", 0}};
+
+    for (size_t k = 0; k < 2; ++k) {
+        struct mf_train_opts o = usual(wrong[k].model, 1, 4);
+        struct mf_trainer t;
+
+        o.args.heads = wrong[k].heads;
+        o.tensor = 2;
+        CHECK_SAYS(mf_trainer_open(&b->world, b->device.host, b->device.q, b->set, &o, &t) == MF_USAGE &&
+                       strstr(mf_err_text(), wrong[k].says),
+                   "%s", mf_err_text());
+        mf_trainer_close(&t);
+    }
+    mf_err_clear();
 }
 
 /* -- what is not finite -- */
@@ -462,8 +571,10 @@ int main(int argc, char **argv)
     restarts(&b, MF_OP_ADAMW, 0.9);
     if (!few(&b)) restarts(&b, MF_OP_SGD, 0);
     slots(&b);
-    files(&b, 0);
-    files(&b, 3);
+    files(&b, some_model(&b), 0, 0);
+    files(&b, some_model(&b), 3, 0);
+    shared_layers(&b);
+    refused_parts_of_layers(&b);
     not_finite(&b, NAN);
     if (!few(&b)) not_finite(&b, INFINITY);
     bed_close(&b);

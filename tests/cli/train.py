@@ -148,6 +148,23 @@ def other_stages():
         steps_are_whole(folder, rows("plain"))
 
 
+def other_ways():
+    """Killed where ranks share every layer, continued alone, and then by other ranks that share."""
+    free = ("--data", "set.h5", "--arch", "vit:width=32,depth=1,heads=4,patch=4", "--epsilon", 1e-4, "--effective-batch", 13, "--epochs", 3, "--checkpoint-every", "1ev",
+            "--threads", 1, "--no-plots", "--no-events", "--results-dir")
+    check(run("train", "classify", *free, "all").status == 0, "an undisturbed run")
+    check(kill_at("parts", 3, 4, ("train", "classify", "--tp", 2, *free)), "parts: it ended before it was killed")
+    done = run("train", "classify", *free, "parts", "--restart", "auto", fault="run.leave:visit=2")
+    check(done.status == 75 and "continuing after step" in done.err, done)
+    done = run("train", "classify", "--tp", 2, *free, "parts", "--restart", "auto", "--json", ranks=2)
+    check(done.status == 0 and "2 ranks share every layer" in done.err, done)
+    said = json.loads(done.out)["peak_bytes"]
+    check(said["predicted"] == said["arena"], f"planned and taken bytes: {said}")
+    steps_are_whole("parts", rows("all"))
+    got, want = (numpy.frombuffer(runs.weights(f"{folder}/model.safetensors"), "<f4") for folder in ("parts", "all"))
+    check(len(got) == len(want) and abs(got - want).max() < 1e-5, "parts: other weights")
+
+
 def scores(folder):
     return [[row[key] for key in ("epoch", "loss", "val_loss", "val_accuracy")] for row in rows(folder, "epoch")]
 
@@ -506,7 +523,7 @@ def many_ranks():
 
 run("synth", "--num-samples", 60, "--size", 16, 16, "--output", "set.h5")
 run("synth", "--num-samples", 60, "--size", 16, 16, "--seed", 9, "--output", "other.h5")
-for part in (ranks_agree, same_files, killed, other_stages, stopped, columns, others, moved_away, no_checkpoint, signals, patience, weights, fine_tuning, inputs, options, another_memory, many_ranks):
+for part in (ranks_agree, same_files, killed, other_stages, other_ways, stopped, columns, others, moved_away, no_checkpoint, signals, patience, weights, fine_tuning, inputs, options, another_memory, many_ranks):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

@@ -89,7 +89,8 @@ static void say_begin(const struct job *job)
             rows_of(job, MF_TRAIN), MF_S(rows_of(job, MF_TRAIN)), rows_of(job, MF_VALIDATION), rows_of(job, MF_TEST));
     mf_info("%s: %zu parameters; %zu step%s of %zu samples (%d rank%s x %zu pass%s of %zu)", o->arch->name,
             mf_weights_count(t->network.net, 0), o->schedule.steps, MF_S(o->schedule.steps), o->effective,
-            t->comm->size, MF_S(t->comm->size), t->micro, t->micro == 1 ? "" : "es", o->batch);
+            t->data->size, MF_S(t->data->size), t->micro, t->micro == 1 ? "" : "es", o->batch);
+    if (o->tensor > 1) mf_info("%zu ranks share every layer", o->tensor);
     if (o->freeze) mf_info("%zu of these parameters are frozen", mf_weights_count(t->network.net, 1));
     if (o->type != MF_F32) mf_info("activations and products have 16 bits (%s)", o->type == MF_F16 ? "fp16" : "bf16");
     mf_info("compiled: %zu activation%s joined to the operation%s in front%s", t->network.joined,

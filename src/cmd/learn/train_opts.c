@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/cmd/learn/deepspeed.h"
 #include "src/cmd/learn/unet_teacher.h"
 #include "src/cmd/planned.h"
@@ -101,6 +103,8 @@ const struct mf_opt mf_train_rows[] = {
     ROW("slots", slots, MF_LONG, NULL,
         "with --deterministic: parts of a step, a power of two; the result depends on them; left out: about 8 samples "
         "each"),
+    ROW("tp", tensor, MF_LONG, NULL,
+        "ranks that share every layer (vit), and pass the same samples; left out: 1, every rank has whole layers"),
     ROW("exact-batch", exact, MF_FLAG, NULL,
         "refuse an --effective-batch that is no whole number of full passes of all ranks; without it some passes "
         "have fewer samples"),
@@ -353,12 +357,39 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
                                  .comm = s->comm,
                                  .worth = !o->auto_batch};
 
+    if (opts->tensor > 1) work.offload.most = work.offload.least;
     if (opts->slots) { /* the same bits, whatever fits */
         work.stage.most = work.stage.least;
         work.recompute.most = work.recompute.least;
         work.offload.most = work.offload.least;
     }
     return work;
+}
+
+/* -- ranks that share layers -- */
+
+static int find_sharers(const struct mf_session *s, const struct mf_train_cmd *o, size_t ranks,
+                        struct mf_train_opts *opts)
+{
+    const size_t tensor = o->tensor ? (size_t)o->tensor : 1;
+    size_t fits = mf_min(tensor, ranks);
+
+    opts->tensor = tensor;
+    if (tensor == 1) return MF_OK;
+    MF_TRY(mf_arch_can_split(opts->arch, &opts->args, tensor));
+    while (ranks % fits) --fits;
+    if (ranks % tensor)
+        return mf_fail(MF_USAGE, "--tp %zu does not divide the %zu rank%s; try: --tp %zu, or mpirun -n %zu", tensor,
+                       ranks, MF_S(ranks), fits, tensor);
+    if (s->common->deterministic)
+        return mf_fail(MF_USAGE,
+                       "--tp %zu: sums over a part of a layer round otherwise than those over the whole, so "
+                       "--deterministic cannot be; leave one of them out",
+                       tensor);
+    if (!opts->offload && !opts->spill) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--tp %zu: ranks sum activations on the device, and --%s moves them; leave one of them out", tensor,
+                   opts->offload ? "offload optimizer" : "spill-activations");
 }
 
 /* -- all of it -- */
@@ -485,8 +516,9 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
     MF_TRY(mf_task_needs(task, set));
     if (kind->beside) opts->beside = kind->beside(o, task);
     find_precision(o, opts);
+    MF_TRY(find_sharers(s, o, ranks, opts));
     MF_TRY(mf_moe_ways(s, o, ranks, opts));
-    MF_TRY(mf_deepspeed_explain(s->options, o->config, find_batches(o, kind, set, ranks, opts)));
+    MF_TRY(mf_deepspeed_explain(s->options, o->config, find_batches(o, kind, set, mf_train_data(opts, ranks), opts)));
     MF_TRY(find_slots(s, o, ranks, opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);
     return MF_OK;

@@ -60,6 +60,7 @@ static void tell_savings(const struct mf_train_opts *opts, FILE *to)
     if (opts->recompute) fprintf(to, ", recompute %s", recomputes[opts->recompute]);
     if (opts->offload) fprintf(to, ", the optimiser in host memory");
     if (opts->spill) fprintf(to, ", activations spilled");
+    if (opts->tensor > 1) fprintf(to, ", %zu ranks share every layer", opts->tensor);
 }
 
 static void tell(const void *context, const struct mf_plan_numbers *derived, FILE *to)
@@ -230,15 +231,16 @@ static int print_lists(const struct mf_session *s, const struct mf_train_work *w
 static int print(const struct mf_session *s, const struct mf_train_opts *o, size_t passes, const struct mf_peaks *peaks)
 {
     struct mf_json *j;
+    const size_t ranks = mf_train_data(o, (size_t)s->comm->size);
     char device[60] = "";
     int rc;
 
     if (!s->common->json) {
         if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[0]);
-        printf("# %zu steps of %zu samples (%d rank%s x %zu pass%s of %zu): %.0f bytes on rank 0%s; nothing is "
+        printf("# %zu steps of %zu samples (%zu rank%s x %zu pass%s of %zu): %.0f bytes on rank 0%s; nothing is "
                "written\n",
-               o->schedule.steps, o->effective, s->comm->size, MF_S(s->comm->size), passes, passes == 1 ? "" : "es",
-               o->batch, peaks->arena[0], device);
+               o->schedule.steps, o->effective, ranks, MF_S(ranks), passes, passes == 1 ? "" : "es", o->batch,
+               peaks->arena[0], device);
         return MF_OK;
     }
     j = mf_json_object();

@@ -109,7 +109,7 @@ static int read_rows(struct asker *a, const char *stream, int x, int from, int s
     q = mf_build_linear(a->b, name[0], x, a->width);
     kv = mf_build_linear_parts(a->b, name[1], 2, (const char *const[]){name[2], name[3]}, from, a->width);
     y = mf_build_linear(a->b, name[5], mf_build_attention(a->b, name[4], q, kv, seen, heads), a->width);
-    return norm_of_sum(a, name[6], x, mf_build_dropout(a->b, stream, y, a->args->dropout));
+    return norm_of_sum(a, name[6], x, mf_vqa_dropout(a->b, a->in, stream, y, a->args->dropout));
 }
 
 /* Rows of cells, tokens and objects (-1: there are none). */
@@ -161,7 +161,7 @@ static int joined(struct asker *a, const struct streams *x, int level)
     }
     y = mf_build_two(a->b, MF_OP_ADD, "joint.with_level", y, flat(a, for_each(a, "joint.level", level)));
     z = mf_build_one(a->b, MF_OP_GELU, "joint.act", mf_build_linear(a->b, "joint.fc1", y, WIDER * a->width));
-    z = mf_build_dropout(a->b, "joint", mf_build_linear(a->b, "joint.fc2", z, a->width), a->args->dropout);
+    z = mf_vqa_dropout(a->b, a->in, "joint", mf_build_linear(a->b, "joint.fc2", z, a->width), a->args->dropout);
     return norm_of_sum(a, "joint.norm", y, z);
 }
 
@@ -169,7 +169,7 @@ static int head(struct asker *a, size_t number, int x)
 {
     mf_build_block(a->b, "heads", (long)number);
     x = mf_build_one(a->b, MF_OP_RELU, "act", mf_build_linear(a->b, "fc1", x, a->width));
-    x = mf_build_dropout(a->b, "drop", x, a->args->dropout);
+    x = mf_vqa_dropout(a->b, a->in, "drop", x, a->args->dropout);
     x = mf_build_linear(a->b, "fc2", x, a->in->outputs[number]);
     mf_build_block(a->b, NULL, 0);
     return x;

@@ -97,7 +97,8 @@ static struct mf_train_opts opts_of(const struct mf_task *task, size_t batch)
 
     o.task = task;
     o.arch = mf_arch_find("vqa");
-    o.args = (struct mf_arch_args){.width = 8, .depth = 2, .heads = 2, .text_width = 16, .text_depth = 1};
+    o.args =
+        (struct mf_arch_args){.width = 8, .depth = 2, .heads = 2, .text_width = 16, .text_depth = 1, .dropout = 0.1};
     CHECK(mf_arch_complete(o.arch, &o.args) == MF_OK);
     return o;
 }

@@ -165,6 +165,20 @@ def other_ways():
     check(len(got) == len(want) and abs(got - want).max() < 1e-5, "parts: other weights")
 
 
+def asked():
+    """Questions about images, with frozen towers: killed in the middle of an epoch and continued on more ranks in another stage. Each step has the
+    questions of the undisturbed run, so each question counts once an epoch. Memory is that of the plan, to the byte."""
+    run("synth", "--num-samples", 60, "--questions", 4, "--size", 24, 24, "--output", "asked.h5")
+    words = ("train", "vqa", "--data", "asked.h5", "--arch", "vqa:width=8,depth=2,heads=2,text-width=16,text-depth=1,dropout=0.1", "--freeze", "image.stem,text", "--effective-batch", 7,
+             "--epochs", 3, "--checkpoint-every", "1ev", "--threads", 1, "--no-plots", "--no-events", "--no-csv", "--results-dir")
+    peak = [json.loads(run(*words, f"asked{zero}", "--zero", zero, "--max-steps", 21 if zero == 3 else 2, "--json", ranks=2).out)["peak_bytes"] for zero in (range(4) if runs.LONG else [3])]
+    check(all(p["arena"] == p["predicted"] and len(set(p["arena"])) == 1 for p in peak), f"bytes of frozen towers: {peak}")
+    check(kill_at("part", 10, 2, (*words[:-1], "--zero", 3, words[-1])), "it ended before it was killed")
+    done = run(*words, "part", "--restart", "auto", "--zero", 1, ranks=3)
+    check(done.status == 0 and "continuing after step" in done.err and len(rows("part")) == 21, f"part: {done}")
+    steps_are_whole("part", rows("asked3"))
+
+
 def scores(folder):
     return [[row[key] for key in ("epoch", "loss", "val_loss", "val_accuracy")] for row in rows(folder, "epoch")]
 
@@ -523,7 +537,7 @@ def many_ranks():
 
 run("synth", "--num-samples", 60, "--size", 16, 16, "--output", "set.h5")
 run("synth", "--num-samples", 60, "--size", 16, 16, "--seed", 9, "--output", "other.h5")
-for part in (ranks_agree, same_files, killed, other_stages, other_ways, stopped, columns, others, moved_away, no_checkpoint, signals, patience, weights, fine_tuning, inputs, options, another_memory, many_ranks):
+for part in (ranks_agree, same_files, killed, other_stages, other_ways, asked, stopped, columns, others, moved_away, no_checkpoint, signals, patience, weights, fine_tuning, inputs, options, another_memory, many_ranks):
     began = time.time()
     part()
     print(f"{part.__name__}: {time.time() - began:.1f} s", flush=True)

@@ -19,7 +19,7 @@
 #include "src/base/arena.h"
 
 /** Changes with the layout of struct mf_backend or of a table in it. */
-enum { MF_BACKEND_ABI = 3205 };
+enum { MF_BACKEND_ABI = 3206 };
 
 /** Compute capability (10 major + minor) of the oldest GPUs that the kernels are compiled for. */
 enum { MF_GPU_OLDEST = 80 };
@@ -138,6 +138,7 @@ struct mf_backend {
     const struct mf_label_ops *label;
     const struct mf_slices *slices; /* descriptors (kernels/slices/slices.h) */
     const struct mf_op_table *net;  /* operations of networks (kernels/net/ops.h) */
+    const struct mf_flux_ops *flux; /* conduction (kernels/flux.h) */
 };
 
 /** The name of the @p i-th back end; NULL behind the last. */

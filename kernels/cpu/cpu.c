@@ -112,4 +112,5 @@ const struct mf_backend mf_backend_cpu = {
     .label = &mf_label_cpu,
     .slices = &slices,
     .net = &mf_net_cpu,
+    .flux = &mf_flux_cpu,
 };

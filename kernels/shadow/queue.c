@@ -339,4 +339,5 @@ const struct mf_backend mf_backend_shadow = {
     .label = &mf_label_shadow,
     .slices = &slices,
     .net = &mf_net_shadow,
+    .flux = &mf_flux_shadow,
 };

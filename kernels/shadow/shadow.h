@@ -7,6 +7,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/field.h"
+#include "kernels/flux.h"
 #include "kernels/labels.h"
 #include "kernels/meanfield.h"
 #include "kernels/move.h"
@@ -70,5 +71,6 @@ extern const struct mf_space_ops mf_space_shadow;
 extern const struct mf_select_ops mf_select_shadow;
 extern const struct mf_label_ops mf_label_shadow;
 extern const struct mf_op_table mf_net_shadow;
+extern const struct mf_flux_ops mf_flux_shadow;
 
 #endif

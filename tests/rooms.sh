@@ -11,7 +11,7 @@ function rank(path) {
     if (path ~ /^mpi\//) return 3
     if (path ~ /^slurm\//) return 4
     if (path ~ /^io\//) return 5
-    if (path ~ /^src\/(desc|optim|plan|synth|text)\//) return 6
+    if (path ~ /^src\/(desc|optim|plan|prop|synth|text)\//) return 6
     if (path ~ /^src\/(vqa|net)\//) return 7
     if (path ~ /^src\/model\//) return 8
     if (path ~ /^src\/(place|run|show)\//) return 9

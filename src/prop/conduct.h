@@ -1,0 +1,57 @@
+/* Effective conductivity of a voxel volume or an image, and what follows from it.
+ * Two-point fluxes flow between the centres of voxels; the conductance of a face is the harmonic mean of both voxels.
+ * Conjugate gradients with one cycle of multigrid solve for the potential. The energy is the conductivity, and the
+ * iteration stops on it. Rule: results have the same bits on any number of ranks and threads. */
+#ifndef MF_PROP_CONDUCT_H
+#define MF_PROP_CONDUCT_H
+
+#include "io/micro.h"
+#include "kernels/backend.h"
+#include "mpi/comm.h"
+
+enum { MF_CONDUCT_STEPS = 500 };
+
+/** Where the potential is given. */
+enum mf_conduct_boundary {
+    MF_CONDUCT_PLATES,   /* on plates at the outer faces of the first and last voxels */
+    MF_CONDUCT_PERIODIC, /* nowhere: the volume repeats, with a mean gradient */
+    MF_CONDUCT_CENTRES   /* on plates through the centres of the first and last voxels */
+};
+
+struct mf_conduct_opts {
+    enum mf_conduct_boundary boundary;
+    int sides_periodic;      /* plates and centres: the other axes are joined; else no flux leaves through them */
+    double tolerance;        /* of the conductivity, relative */
+    double k[MF_PHASES_MAX]; /* of each phase, in units of the largest */
+};
+
+/** Conduction along one axis, in units of the largest conductivity. */
+struct mf_conduct {
+    double k;                         /* 0: no way through */
+    double column[3];                 /* periodic: mean fluxes along z, y, x under a gradient along the axis */
+    double carries;                   /* fraction of the voxels that carry flux */
+    double left;                      /* estimate of what the iteration has left of k, relative */
+    double spread;                    /* of the fluxes through all planes: largest minus smallest, relative */
+    size_t steps;                     /* iterations */
+    double history[MF_CONDUCT_STEPS]; /* k after each */
+};
+
+/**
+ * Solves for conduction along @p axis (0: z, 1: y, 2: x) of a microstructure with labels. The axis has two voxels or
+ * more, for MF_CONDUCT_CENTRES three. Arrays of the size of the volume come from queue->arena and @p arena (host
+ * memory). They take 26 bytes per voxel where conductivities are 0 and 1 and voxels are cubes, else 42. Collective;
+ * refuses (agreed) with MF_MEMORY, MF_NUMERIC (no convergence), MF_INPUT (too many voxels on a rank).
+ */
+int mf_conduct(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena, const struct mf_micro *micro,
+               int axis, const struct mf_conduct_opts *opts, struct mf_conduct *out);
+
+/** Bounds of the conductivity from the fractions alone. */
+struct mf_conduct_bounds {
+    double series, parallel;        /* Wiener */
+    double hashin_low, hashin_high; /* Hashin and Shtrikman, of an isotropic structure in @p ndim dimensions */
+};
+
+/** From fractions and conductivities of @p n phases. Local. */
+struct mf_conduct_bounds mf_conduct_bounds(int ndim, size_t n, const double *fraction, const double *k);
+
+#endif

@@ -36,6 +36,7 @@ const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_plan_serve,
     &mf_cmd_plan_train,
     &mf_cmd_probe,
+    &mf_cmd_properties,
     &mf_cmd_reconstruct,
     &mf_cmd_report,
     &mf_cmd_smooth,

@@ -1,0 +1,318 @@
+/* properties: effective conductivity of images and volumes. */
+#include "src/cmd/recon/properties.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/notes.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/log_view.h"
+#include "src/cmd/micrograph.h"
+#include "src/cmd/refused.h"
+
+static const double MOST_CONTRAST = 1e7; /* single precision */
+
+struct properties {
+    struct mf_common common;
+    struct mf_reals conductivity, spacing;
+    struct mf_longs conducting, labels, crop;
+    struct mf_texts axes;
+    const char *boundary, *sides, *threshold, *dataset, *unit;
+    double tolerance;
+    int crop_bar;
+};
+
+static const struct mf_opt rows[] = {
+    MF_OPT(properties, "conductivity", conductivity, MF_REALS, NULL, "of labels 0, 1, ...; 0: insulator"),
+    MF_OPT(properties, "conducting", conducting, MF_LONGS, NULL,
+           "labels with conductivity 1; the others are insulators"),
+    MF_CHOICE(
+        properties, "boundary", boundary, "plates", "plates|periodic|centres",
+        "plates on the outer faces; a period of an endless structure; plates through the centres of the first and "
+        "last voxels (PoreSpy)"),
+    MF_CHOICE(properties, "sides", sides, "closed", "closed|periodic",
+              "between plates: no flux leaves through the other faces, or they are joined"),
+    MF_OPT(properties, "axes", axes, MF_TEXTS, NULL, "along which axes, as z x (else all)"),
+    MF_OPT(properties, "tolerance", tolerance, MF_REAL, "1e-4", "relative error of the conductivity at which to stop"),
+    MF_OPT(properties, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"),
+    MF_OPT(properties, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_ARRAY_ROWS(properties),
+    MF_OPT_END};
+
+static const struct mf_opt *const tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
+
+/* -- options -- */
+
+static int check_values(const struct mf_reals *k)
+{
+    double least = INFINITY, most = 0;
+
+    for (size_t i = 0; i < k->count; ++i) {
+        const double v = k->at[i];
+
+        if (!(v >= 0) || !isfinite(v)) return mf_fail(MF_USAGE, "--conductivity %g: 0 or more", v);
+        if (v > most) most = v;
+        if (v > 0 && v < least) least = v;
+    }
+    if (!(most > 0)) return mf_fail(MF_USAGE, "--conductivity: all are 0; one must conduct");
+    if (most > MOST_CONTRAST * least)
+        return mf_fail(MF_USAGE,
+                       "--conductivity: the contrast %g is above %g, which single precision does not resolve; try: 0 "
+                       "for the smallest",
+                       most / least, MOST_CONTRAST);
+    return MF_OK;
+}
+
+/** Which axes: "z x" or "zx". */
+static int find_axes(const struct mf_texts *axes, int wanted[3])
+{
+    wanted[0] = wanted[1] = wanted[2] = axes->count == 0;
+    for (size_t i = 0; i < axes->count; ++i)
+        for (const char *c = axes->at[i]; *c; ++c) {
+            const char *at = strchr("zyx", *c);
+
+            if (!at) return mf_fail(MF_USAGE, "--axes %s: there are z, y and x", axes->at[i]);
+            wanted[at - "zyx"] = 1;
+        }
+    return MF_OK;
+}
+
+static int check(const struct mf_session *session, void *options)
+{
+    const struct properties *o = options;
+    int wanted[3];
+
+    if (mf_options_positional(session->options, NULL) == 0)
+        return mf_fail(MF_USAGE, "no file; try: mesoforge properties FILE --conductivity 0 1");
+    if (o->conductivity.count && o->conducting.count)
+        return mf_fail(MF_USAGE, "--conductivity and --conducting say the same; leave one of them out");
+    if (!o->conductivity.count && !o->conducting.count)
+        return mf_fail(MF_USAGE, "no conductivities; try: --conductivity 0 1");
+    if (o->conductivity.count) MF_TRY(check_values(&o->conductivity));
+    if (o->conductivity.count > MF_PHASES_MAX)
+        return mf_fail(MF_USAGE, "--conductivity: at most %d values", MF_PHASES_MAX);
+    if (!(o->tolerance >= 1e-7 && o->tolerance <= 0.1))
+        return mf_fail(MF_USAGE, "--tolerance %g: 1e-7 to 0.1", o->tolerance);
+    if (strcmp(o->boundary, "periodic") == 0 && mf_options_given(session->options, "sides"))
+        return mf_fail(MF_USAGE, "--sides is for plates, but --boundary periodic joins all faces");
+    MF_TRY(find_axes(&o->axes, wanted));
+    MF_TRY(mf_spacing_check(&o->spacing));
+    return mf_crop_check(&o->crop, o->crop_bar);
+}
+
+/* -- a file -- */
+
+static int read_file(const struct mf_session *session, const struct properties *o, const char *file,
+                     struct mf_micro *micro)
+{
+    double spacing[3];
+    struct mf_crop crop;
+    char *command = mf_command_typed(session);
+    struct mf_micro_read read = {.threshold = o->threshold,
+                                 .label_count = o->labels.count,
+                                 .labels = o->labels.at,
+                                 .spacing = o->spacing.count ? spacing : NULL,
+                                 .unit = o->unit,
+                                 .dataset = o->dataset,
+                                 .crop = mf_crop_of(&o->crop, &crop),
+                                 .crop_bar = o->crop_bar,
+                                 .command = command,
+                                 .unhashed = 1};
+    int rc;
+
+    mf_spacing_spread(&o->spacing, spacing);
+    rc = mf_micro_read(session->comm, session->arena, file, &read, micro);
+    free(command);
+    MF_TRY(rc);
+    rc = mf_spacing_fits(&o->spacing, micro->ndim);
+    if (rc != MF_OK) mf_micro_free(micro);
+    return rc;
+}
+
+/** The conductivity of each phase. */
+static int set_conductivities(const struct properties *o, const struct mf_micro *micro, struct mf_conducted *c)
+{
+    if (o->conductivity.count && o->conductivity.count < (size_t)micro->phases)
+        return mf_fail(MF_INPUT, "'%s' has %d labels, but --conductivity has %zu values", c->file, micro->phases,
+                       o->conductivity.count);
+    for (int p = 0; p < micro->phases; ++p) {
+        c->k[p] = o->conductivity.count ? o->conductivity.at[p] : 0;
+        for (size_t i = 0; i < o->conducting.count; ++i)
+            if (o->conducting.at[i] == micro->label[p]) c->k[p] = 1;
+    }
+    c->most = o->conducting.count ? 1 : 0;
+    for (size_t i = 0; i < o->conductivity.count; ++i)
+        if (o->conductivity.at[i] > c->most) c->most = o->conductivity.at[i];
+    return MF_OK;
+}
+
+static int check_axes(const struct properties *o, const struct mf_micro *micro, struct mf_conducted *c)
+{
+    const size_t least = strcmp(o->boundary, "centres") == 0 ? 3 : 2;
+
+    MF_TRY(find_axes(&o->axes, c->wanted));
+    if (micro->ndim == 2) {
+        if (o->axes.count && c->wanted[0]) return mf_fail(MF_INPUT, "'%s' is an image: it has no axis z", c->file);
+        c->wanted[0] = 0;
+    }
+    for (int a = 0; a < 3; ++a)
+        if (c->wanted[a] && micro->slab.dims[a] < least)
+            return mf_fail(MF_INPUT, "'%s' has %zu voxels along %c, but --boundary %s needs %zu; try: --axes", c->file,
+                           micro->slab.dims[a], "zyx"[a], o -> boundary, least);
+    return MF_OK;
+}
+
+static void count_fractions(const struct mf_comm *comm, const struct mf_micro *micro, double *fraction)
+{
+    int64_t count[MF_PHASES_MAX] = {0};
+    double all = (double)micro->slab.dims[0] * (double)micro->slab.dims[1] * (double)micro->slab.dims[2];
+
+    for (size_t i = 0; i < mf_slab_voxels(&micro->slab); ++i) ++count[micro->phase[i]];
+    mf_comm_sum_int(comm, MF_PHASES_MAX, count);
+    for (int p = 0; p < micro->phases; ++p) fraction[p] = (double)count[p] / all;
+}
+
+static struct mf_conduct_opts options_of(const struct properties *o, const struct mf_conducted *c)
+{
+    struct mf_conduct_opts opts = {.tolerance = o->tolerance, .sides_periodic = strcmp(o->sides, "periodic") == 0};
+
+    opts.boundary = (enum mf_conduct_boundary)mf_options_choice("plates|periodic|centres", o->boundary);
+    for (int p = 0; p < c->phases; ++p) opts.k[p] = c->k[p] / c->most;
+    return opts;
+}
+
+static int conduct_file(struct mf_session *s, const struct properties *o, struct mf_micro *micro,
+                        struct mf_conducted *c)
+{
+    struct mf_conduct_opts opts;
+
+    MF_TRY(mf_agree(s->comm, set_conductivities(o, micro, c)));
+    MF_TRY(mf_agree(s->comm, check_axes(o, micro, c)));
+    c->ndim = micro->ndim;
+    c->phases = micro->phases;
+    c->boundary = o->boundary;
+    memcpy(c->dims, micro->slab.dims, sizeof c->dims);
+    memcpy(c->spacing, micro->spacing, sizeof c->spacing);
+    memcpy(c->label, micro->label, sizeof c->label);
+    count_fractions(s->comm, micro, c->fraction);
+    opts = options_of(o, c);
+    for (int a = 0; a < 3; ++a)
+        if (c->wanted[a]) MF_TRY(mf_conduct(s->comm, s->queue, s->arena, micro, a, &opts, &c->axis[a]));
+    return MF_OK;
+}
+
+static int do_file(struct mf_session *s, const struct properties *o, const char *file, struct mf_conducted *c)
+{
+    const double start = mf_now();
+    struct mf_micro micro;
+    int rc;
+
+    *c = (struct mf_conducted){.file = file};
+    mf_arena_mark(s->arena);
+    MF_TRY(read_file(s, o, file, &micro));
+    rc = conduct_file(s, o, &micro, c);
+    mf_micro_free(&micro);
+    c->seconds = mf_now() - start;
+    c->bytes = mf_arena_peak(s->arena);
+    for (int a = 0; rc == MF_OK && a < 3; ++a)
+        if (c->wanted[a] && !(c->axis[a].k > 0)) mf_warn("'%s': no way through along %c", file, "zyx"[a]);
+    return rc;
+}
+
+/* -- output -- */
+
+static int say(const struct mf_session *s, size_t files, const struct mf_conducted *of, int many)
+{
+    struct mf_json *json = many ? mf_json_array() : NULL;
+    int rc = MF_OK;
+
+    for (size_t i = 0; i < files; ++i) {
+        struct mf_json *one = mf_conducted_json(&of[i]);
+
+        if (s->comm->rank == 0 && !s->common->json) mf_conducted_text(stdout, &of[i]);
+        if (many)
+            mf_json_put(json, NULL, one);
+        else
+            json = one;
+    }
+    if (many) json = mf_conducted_means_json(files, of, json);
+    if (many && s->comm->rank == 0 && !s->common->json) mf_conducted_means_text(stdout, files, of);
+    if (s->common->json) rc = mf_log_view_json(s, json);
+    if (rc == MF_OK && s->comm->rank == 0 && s->common->json) rc = mf_json_write(json, stdout);
+    if (rc == MF_OK && s->comm->rank == 0 && s->common->output)
+        rc = mf_json_save(json, s->common->output, s->common->output);
+    mf_json_free(json);
+    return mf_agree(s->comm, rc);
+}
+
+/** GPUs have no kernels for conduction. */
+static int to_cores(struct mf_session *s)
+{
+    if (s->backend->flux) return MF_OK;
+    mf_warn("%s has no kernels for conduction, so the cores compute it", s->backend->name);
+    return mf_session_to_cores(s);
+}
+
+static int run(struct mf_session *s, void *options)
+{
+    const struct properties *o = options;
+    const char *const *file;
+    const size_t files = mf_options_positional(s->options, &file);
+    struct mf_conducted *of = MF_MUST(calloc(files, sizeof *of), "a list");
+    struct mf_refused refused = {.file = NULL};
+    struct mf_comm self;
+    size_t done = 0;
+    int rc = mf_session_may_write(s, s->common->output, ".json");
+
+    if (rc == MF_OK && s->common->output) rc = mf_session_spares(s, s->common->output, files, file);
+    if (rc == MF_OK) rc = to_cores(s);
+    if (files > 1) mf_notes_begin();
+    for (size_t i = 0; rc == MF_OK && i < files; ++i) {
+        rc = do_file(s, o, file[i], &of[done]);
+        if (rc == MF_OK)
+            ++done;
+        else
+            rc = mf_refused_note(&refused, i, rc);
+    }
+    mf_comm_self(&self); /* all ranks read all files */
+    mf_notes_end(&self);
+    if (rc == MF_OK && done) rc = say(s, done, of, files > 1);
+    if (rc == MF_OK) rc = mf_refused_end(&refused, files);
+    mf_refused_free(&refused);
+    free(of);
+    return mf_agree(s->comm, rc);
+}
+
+/* Printed as it stands, so lines end before column 80. */
+/* clang-format off */
+static const char text[] =
+    "Computes how well a structure conducts: heat, charge, or by diffusion. Each\n"
+    "label has a conductivity. A difference of potential along an axis drives a\n"
+    "flux, and the iteration stops when the conductivity no longer changes by\n"
+    "more than --tolerance. With it come the tortuosity factor (fraction times\n"
+    "conductivity over effective conductivity), the formation factor, and the\n"
+    "bounds of Wiener and of Hashin and Shtrikman. Of several files it also gives\n"
+    "the mean, the deviation, and the 95 % interval of the mean. docs/PROPERTIES.md\n"
+    "explains which number to quote.\n"
+    "\n"
+    "Examples:\n"
+    "  mesoforge properties volume.h5 --conductivity 0 1\n"
+    "  mesoforge properties scan.tif --threshold otsu --conducting 1 --axes z\n"
+    "  mesoforge properties cell.npy --conductivity 1 10 --boundary periodic --json\n"
+    "  mpirun -n 4 mesoforge properties a.h5 b.h5 c.h5 --conductivity 0 1\n";
+/* clang-format on */
+
+const struct mf_cmd mf_cmd_properties = {
+    .name = "properties",
+    .summary = "compute the effective conductivity of images and volumes",
+    .synopsis = "FILE ... --conductivity K0 K1 ... [--option VALUE ...]",
+    .text = text,
+    .tables = tables,
+    .size = sizeof(struct properties),
+    .positional_max = 4096,
+    .check = check,
+    .run = run,
+    .work = MF_WORK_CORES,
+};

@@ -1,0 +1,40 @@
+/* The parts of the verb properties: what it found of a file, and its output (properties_show.c). */
+#ifndef MF_CMD_RECON_PROPERTIES_H
+#define MF_CMD_RECON_PROPERTIES_H
+
+#include "src/base/json.h"
+#include "src/cmd/cmd.h"
+#include "src/prop/conduct.h"
+
+/** Conduction through a file. */
+struct mf_conducted {
+    const char *file;
+    int ndim, phases, wanted[3]; /* wanted: along z, y, x */
+    size_t dims[3];
+    double spacing[3];
+    long label[MF_PHASES_MAX];
+    double fraction[MF_PHASES_MAX], k[MF_PHASES_MAX]; /* k in the user's unit */
+    double most;                                      /* the largest of them: what results are relative to */
+    const char *boundary;
+    struct mf_conduct axis[3];
+    double seconds;
+    size_t bytes; /* this rank's largest use of memory */
+};
+
+/** Means over files: of the conductivity along an axis. */
+struct mf_conducted_mean {
+    size_t files;
+    double mean, deviation, interval; /* half the 95 % interval of the mean, by Student's t */
+};
+
+struct mf_conducted_mean mf_conducted_mean(size_t files, const struct mf_conducted *of, int axis);
+
+/** One file for people; for programs (the caller frees). */
+void mf_conducted_text(FILE *to, const struct mf_conducted *c);
+struct mf_json *mf_conducted_json(const struct mf_conducted *c);
+
+/** Several files. The list @p each is taken. */
+void mf_conducted_means_text(FILE *to, size_t files, const struct mf_conducted *of);
+struct mf_json *mf_conducted_means_json(size_t files, const struct mf_conducted *of, struct mf_json *each);
+
+#endif

@@ -1,0 +1,240 @@
+/* See properties.h. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/cmd/recon/properties.h"
+
+static const char *const axis_name[3] = {"z", "y", "x"};
+
+/* -- what follows from k -- */
+
+static double parallel(const struct mf_conducted *c)
+{
+    double sum = 0;
+
+    for (int p = 0; p < c->phases; ++p) sum += c->fraction[p] * c->k[p];
+    return sum / c->most;
+}
+
+static int same_conductors(const struct mf_conducted *c)
+{
+    for (int p = 0; p < c->phases; ++p)
+        if (c->k[p] > 0 && c->k[p] < c->most) return 0;
+    return 1;
+}
+
+/** Tortuosity factor: what k would be if the whole fraction lay in straight channels, over k. */
+static double tortuosity(const struct mf_conducted *c, int axis) { return parallel(c) / c->axis[axis].k; }
+
+/** The same by the fraction that carries flux. It has no meaning where conductors differ. */
+static double tortuosity_carrying(const struct mf_conducted *c, int axis)
+{
+    return same_conductors(c) ? c->axis[axis].carries / c->axis[axis].k : NAN;
+}
+
+static struct mf_conduct_bounds bounds(const struct mf_conducted *c)
+{
+    return mf_conduct_bounds(c->ndim, (size_t)c->phases, c->fraction, c->k);
+}
+
+/* -- text -- */
+
+static void axis_text(FILE *to, const struct mf_conducted *c, int a)
+{
+    const struct mf_conduct *r = &c->axis[a];
+
+    if (!(r->k > 0)) {
+        fprintf(to, "  %s: no way through: conductivity 0, tortuosity factor infinite\n", axis_name[a]);
+        return;
+    }
+    fprintf(to, "  %s: conductivity %.6g +- %.1g, tortuosity factor %.5g", axis_name[a], r->k * c->most,
+            r->left * r->k * c->most, tortuosity(c, a));
+    if (same_conductors(c)) fprintf(to, " (%.5g by what carries)", tortuosity_carrying(c, a));
+    fprintf(to, ", formation factor %.5g; %zu iterations\n", 1 / r->k, r->steps);
+}
+
+void mf_conducted_text(FILE *to, const struct mf_conducted *c)
+{
+    const struct mf_conduct_bounds b = bounds(c);
+
+    fprintf(to, "%s: ", c->file);
+    for (int a = 3 - c->ndim; a < 3; ++a) fprintf(to, "%s%zu", a > 3 - c->ndim ? " x " : "", c->dims[a]);
+    fprintf(to, " voxels, %s;", c->boundary);
+    for (int p = 0; p < c->phases; ++p)
+        fprintf(to, " label %ld: fraction %.4f, conductivity %g%s", c->label[p], c->fraction[p], c->k[p],
+                p + 1 < c->phases ? ";" : "\n");
+    for (int a = 0; a < 3; ++a)
+        if (c->wanted[a]) axis_text(to, c, a);
+    fprintf(to, "  bounds: %.5g to %.5g (Wiener), %.5g to %.5g (Hashin-Shtrikman)\n", b.series, b.parallel,
+            b.hashin_low, b.hashin_high);
+}
+
+/* -- JSON -- */
+
+enum value { K, RELATIVE, TAU, TAU_CARRYING, FORMATION, CARRIES, SOLVER, STEPS, SPREAD };
+
+static double value_of(const struct mf_conducted *c, int a, enum value which)
+{
+    const struct mf_conduct *r = &c->axis[a];
+
+    switch (which) {
+    case K: return r->k * c->most;
+    case RELATIVE: return r->k;
+    case TAU: return tortuosity(c, a);
+    case TAU_CARRYING: return tortuosity_carrying(c, a);
+    case FORMATION: return 1 / r->k;
+    case CARRIES: return r->carries;
+    case SOLVER: return r->left * r->k * c->most;
+    case STEPS: return (double)r->steps;
+    default: return r->spread;
+    }
+}
+
+/* One value along each axis; null where it is infinite. */
+static struct mf_json *along(const struct mf_conducted *c, enum value which)
+{
+    struct mf_json *json = mf_json_object();
+
+    for (int a = 0; a < 3; ++a)
+        if (c->wanted[a]) mf_json_finite(json, axis_name[a], value_of(c, a, which));
+    return json;
+}
+
+/* Around a period, with all axes known: the whole tensor. */
+static void put_tensor(const struct mf_conducted *c, struct mf_json *json)
+{
+    double tensor[9];
+    const int n = c->ndim, first = 3 - c->ndim;
+
+    if (strcmp(c->boundary, "periodic") != 0) return;
+    for (int a = first; a < 3; ++a)
+        if (!c->wanted[a]) return;
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j)
+            tensor[i * n + j] =
+                i == j ? c->axis[first + i].k * c->most : c->axis[first + j].column[first + i] * c->most;
+    mf_json_table(json, "tensor", tensor, (size_t)n, (size_t)n);
+}
+
+static struct mf_json *history(const struct mf_conducted *c)
+{
+    struct mf_json *json = mf_json_object();
+    double k[MF_CONDUCT_STEPS];
+
+    for (int a = 0; a < 3; ++a) {
+        if (!c->wanted[a]) continue;
+        for (size_t i = 0; i < c->axis[a].steps; ++i) k[i] = c->axis[a].history[i] * c->most;
+        mf_json_reals(json, axis_name[a], k, c->axis[a].steps);
+    }
+    return json;
+}
+
+static struct mf_json *bounds_json(const struct mf_conducted *c)
+{
+    const struct mf_conduct_bounds b = bounds(c);
+    struct mf_json *json = mf_json_object();
+
+    mf_json_reals(json, "wiener", (double[]){b.series, b.parallel}, 2);
+    mf_json_reals(json, "hashin_shtrikman", (double[]){b.hashin_low, b.hashin_high}, 2);
+    return json;
+}
+
+static struct mf_json *phases_json(const struct mf_conducted *c)
+{
+    struct mf_json *list = mf_json_array();
+
+    for (int p = 0; p < c->phases; ++p) {
+        struct mf_json *one = mf_json_object();
+
+        MF_JSON(one, "label", c->label[p], "fraction", c->fraction[p], "conductivity", c->k[p]);
+        mf_json_put(list, NULL, one);
+    }
+    return list;
+}
+
+struct mf_json *mf_conducted_json(const struct mf_conducted *c)
+{
+    struct mf_json *json = mf_json_object(), *k = along(c, K), *error = mf_json_object();
+    const int first = 3 - c->ndim;
+
+    put_tensor(c, k);
+    mf_json_put(error, "solver", along(c, SOLVER));
+    mf_json_put(k, "error", error);
+    mf_json_text(json, "file", c->file);
+    if (c->ndim == 3)
+        mf_json_reals(json, "shape", (double[]){(double)c->dims[0], (double)c->dims[1], (double)c->dims[2]}, 3);
+    else
+        mf_json_reals(json, "shape", (double[]){(double)c->dims[1], (double)c->dims[2]}, 2);
+    mf_json_reals(json, "spacing", c->spacing + first, (size_t)c->ndim);
+    MF_JSON(json, "boundary", c->boundary, "phases", phases_json(c), "conductivity", k, "relative_conductivity",
+            along(c, RELATIVE), "tortuosity_factor", along(c, TAU), "tortuosity_factor_carrying",
+            along(c, TAU_CARRYING), "formation_factor", along(c, FORMATION), "carrying_fraction", along(c, CARRIES),
+            "bounds", bounds_json(c), "iterations", along(c, STEPS), "flux_spread", along(c, SPREAD));
+    MF_JSON(json, "history", history(c), "seconds", c->seconds, "bytes", c->bytes);
+    return json;
+}
+
+/* -- several files -- */
+
+/* 0.975 quantile of Student's t. */
+static double student(size_t freedom)
+{
+    static const double table[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+    const double n = (double)freedom;
+
+    if (freedom <= sizeof table / sizeof *table) return table[freedom - 1];
+    return 1.959964 + 2.37227 / n + 2.8225 / (n * n) + 2.56 / (n * n * n); /* Cornish and Fisher */
+}
+
+struct mf_conducted_mean mf_conducted_mean(size_t files, const struct mf_conducted *of, int axis)
+{
+    struct mf_conducted_mean m = {.files = files};
+    double sum = 0;
+
+    for (size_t i = 0; i < files; ++i) m.mean += of[i].axis[axis].k * of[i].most / (double)files;
+    for (size_t i = 0; i < files; ++i) {
+        const double d = of[i].axis[axis].k * of[i].most - m.mean;
+
+        sum += d * d;
+    }
+    m.deviation = files > 1 ? sqrt(sum / (double)(files - 1)) : NAN;
+    m.interval = files > 1 ? student(files - 1) * m.deviation / sqrt((double)files) : NAN;
+    return m;
+}
+
+/* Along this axis in all files? */
+static int all_have(size_t files, const struct mf_conducted *of, int axis)
+{
+    for (size_t i = 0; i < files; ++i)
+        if (!of[i].wanted[axis]) return 0;
+    return files > 1;
+}
+
+void mf_conducted_means_text(FILE *to, size_t files, const struct mf_conducted *of)
+{
+    for (int a = 0; a < 3; ++a) {
+        const struct mf_conducted_mean m = mf_conducted_mean(files, of, a);
+
+        if (all_have(files, of, a))
+            fprintf(to, "%s of %zu files: conductivity %.6g +- %.2g (95 %% interval of the mean), deviation %.3g\n",
+                    axis_name[a], files, m.mean, m.interval, m.deviation);
+    }
+}
+
+struct mf_json *mf_conducted_means_json(size_t files, const struct mf_conducted *of, struct mf_json *each)
+{
+    struct mf_json *json = mf_json_object(), *mean = mf_json_object(), *deviation = mf_json_object();
+    struct mf_json *interval = mf_json_object();
+
+    for (int a = 0; a < 3; ++a) {
+        const struct mf_conducted_mean m = mf_conducted_mean(files, of, a);
+
+        if (!all_have(files, of, a)) continue;
+        mf_json_real(mean, axis_name[a], m.mean);
+        mf_json_real(deviation, axis_name[a], m.deviation);
+        mf_json_real(interval, axis_name[a], m.interval);
+    }
+    MF_JSON(json, "files", each, "mean", mean, "deviation", deviation, "interval", interval);
+    return json;
+}

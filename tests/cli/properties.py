@@ -1,0 +1,108 @@
+"""properties: sphere arrays and images whose conductivity is known, the same JSON on any number of ranks and threads, means over files, no way
+through, a grey image, and what the text says.
+
+    properties.py MESOFORGE MPIEXEC     exit status 77: NumPy is missing
+"""
+import json
+import os
+import sys
+import tempfile
+
+import runs
+from runs import check, finish
+from samples import blobs, np
+
+PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
+# Simple cubic arrays of spheres in a matrix of 1, by multipoles to order 23: radius, conductivity; what 32 voxels miss [%], by a program in double.
+SPHERES = {(0.3, 0): (0.83938, -0.87), (0.3, 10): (1.27822, -0.34), (0.3, 100): (1.37028, -0.02),
+           (0.4, 0): (0.64349, -2.20), (0.4, 10): (1.76452, -0.11), (0.4, 100): (2.07836, 0.84)}
+
+
+def properties(*words, ranks=1, **more):
+    done = runs.run(PROGRAM, "properties", *words, "--json", ranks=ranks, mpiexec=MPIEXEC, **more)
+    check(done.status == 0, f"properties {words}: {done}")
+    return json.loads(done.out) if done.out else {}
+
+
+def spheres():
+    places = (np.arange(32) + 0.5) / 32 - 0.5
+    z, y, x = np.meshgrid(places, places, places, indexing="ij")
+    for (radius, k), (exact, percent) in SPHERES.items():
+        np.save("ball.npy", (x * x + y * y + z * z < radius ** 2).astype(np.uint8))
+        got = properties("ball.npy", "--conductivity", 1, k, "--boundary", "periodic", "--axes", "x", "--tolerance", 1e-6)
+        miss = 100 * (got["conductivity"]["x"] / exact - 1)
+        check(abs(miss - percent) < 0.02, f"spheres of radius {radius}, conductivity {k}: {miss} % from {exact}")
+        low, high = got["bounds"]["hashin_shtrikman"]
+        check(low * (1 - 1e-6) <= got["conductivity"]["x"] <= high * (1 + 1e-6) and got["iterations"]["x"] <= 10, f"bounds of spheres: {got}")
+
+
+def reciprocal():
+    """Images: k_x of conductivities a, b times k_y of b, a is a b."""
+    np.save("image.npy", blobs((192, 192), (0.5, 0.5), 3, 5))
+    one, other = (properties("image.npy", "--conductivity", *k, "--boundary", "periodic", "--tolerance", 1e-6) for k in ((1, 10), (10, 1)))
+    product = one["conductivity"]["x"] * other["conductivity"]["y"]
+    check(abs(product / 10 - 1) < 0.04 and "z" not in one["conductivity"], f"reciprocal: {product}, not 10")
+    tensor = np.array(one["conductivity"]["tensor"])
+    check(tensor.shape == (2, 2) and abs(tensor[0, 1] - tensor[1, 0]) < 1e-4, f"tensor: {tensor}")
+
+
+def same_anywhere():
+    for words in (("--conductivity", 0, 1), ("--conductivity", 1, 30, "--boundary", "periodic", "--axes", "z"), ("--conducting", 1, "--boundary", "centres", "--axes", "zy")):
+        all_of = [properties("volume.npy", *words, ranks=ranks, env={**os.environ, "OMP_NUM_THREADS": threads})
+                  for ranks, threads in ((1, "1"), (3, "1"), (2, "2"))]
+        for one in all_of:
+            one.pop("seconds"), one.pop("bytes")
+        check(all_of[0] == all_of[1] == all_of[2] and all_of[0]["conductivity"]["z"] > 0, f"{words}: ranks or threads change {all_of}")
+
+
+def several():
+    for seed in (1, 2, 3):
+        np.save(f"v{seed}.npy", blobs((20, 20, 20), (0.4, 0.6), seed, 2))
+    got = properties("v1.npy", "v2.npy", "v3.npy", "--conductivity", 0.2, 2, "--axes", "z")
+    k = [one["conductivity"]["z"] for one in got["files"]]
+    check(np.allclose([got["mean"]["z"], got["deviation"]["z"], got["interval"]["z"]],
+                      [np.mean(k), np.std(k, ddof=1), 4.303 * np.std(k, ddof=1) / 3 ** 0.5], rtol=1e-12), f"means: {got['mean']} {got['interval']} of {k}")
+    one = got["files"][0]
+    f = [phase["fraction"] for phase in one["phases"]]
+    check(np.isclose(one["tortuosity_factor"]["z"], (0.2 * f[0] + 2 * f[1]) / k[0]) and np.isclose(one["formation_factor"]["z"], 2 / k[0]), f"factors: {one}")
+    check(one["tortuosity_factor_carrying"]["z"] is None, "phases that conduct differently have no fraction that carries")
+
+
+def spacing():
+    """Layers normal to y, with voxels that are no cubes: exact."""
+    np.save("layers.npy", np.repeat(np.repeat((np.arange(12) // 3 % 2).astype(np.uint8)[None, :, None], 8, 0), 10, 2))
+    k = properties("layers.npy", "--conductivity", 1, 4, "--spacing", 1, 2.5, 0.7, "--tolerance", 1e-6)["conductivity"]
+    check(np.allclose([k["z"], k["y"], k["x"]], [2.5, 1.6, 2.5], rtol=1e-6), f"layers: {k}")
+
+
+def no_way():
+    wall = np.ones((6, 7, 8), np.uint8)
+    wall[:, 3] = 0
+    np.save("wall.npy", wall)
+    got = properties("wall.npy", "--conductivity", 0, 5)
+    check(got["conductivity"]["y"] == 0 and got["tortuosity_factor"]["y"] is None and got["carrying_fraction"]["y"] == 0, f"a wall: {got}")
+    check(abs(got["conductivity"]["x"] - 5 * 6 / 7) < 1e-5 and abs(got["tortuosity_factor"]["x"] - 1) < 1e-6, f"along a wall: {got}")
+    done = runs.run(PROGRAM, "properties", "wall.npy", "--conductivity", 0, 5)
+    check(done.status == 0 and "no way through: conductivity 0, tortuosity factor infinite" in done.out and "no way through along y" in done.err, f"said: {done}")
+
+
+def grey():
+    np.save("grey.npy", np.arange(400, dtype=np.uint8).reshape(20, 20) % 251)
+    done = runs.run(PROGRAM, "properties", "grey.npy", "--conductivity", 0, 1)
+    check(done.status == 3 and "--threshold" in done.err, f"a grey image: {done}")
+    properties("grey.npy", "--conductivity", 0, 1, "--threshold", 60, "--output", "out.json")
+    check(json.load(open("out.json"))["file"] == "grey.npy", "--output")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    np.save("volume.npy", blobs((44, 36, 34), (0.5, 0.5), 5, 2.5))
+    spheres()
+    reciprocal()
+    same_anywhere()
+    several()
+    spacing()
+    no_way()
+    grey()
+    os.chdir("/")
+finish("properties")

@@ -1,5 +1,7 @@
 /* Questions and images in JSON: a list of objects, or an object in each line. See question_rows.h. */
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,56 +247,59 @@ static int take_list(struct mf_question_rows *rows)
     struct mf_json *list;
 
     rows->unit = "item";
-    MF_TRY(mf_json_load_foreign(rows->path, MF_QUESTION_FILE, MF_QUESTION_FILE / 4, &list));
+    MF_TRY(mf_json_load_foreign(rows->path, MF_QUESTION_LIST, MF_QUESTION_LIST / 4, &list));
     keep_value(rows, list);
     for (size_t i = 0; i < mf_json_count(list); ++i) MF_TRY(take_record(rows, mf_json_item(list, i), i + 1));
     return MF_OK;
 }
 
-static int take_lines(struct mf_question_rows *rows, const char *text)
+static int take_line(struct mf_question_rows *rows, const char *text, size_t bytes, size_t line)
 {
-    size_t line = 1;
+    struct mf_json *value;
+    char why[WHY] = "";
 
-    for (const char *at = text; *at; ++line) {
-        const size_t n = strcspn(at, "\n");
-        struct mf_json *value;
-        char why[WHY] = "";
-
-        if (strspn(at, " \t\r") < n) {
-            value = mf_json_parse_foreign(at, n, why, sizeof why);
-            if (!value)
-                return mf_fail(MF_INPUT,
-                               "line %zu of '%s' is not JSON: %s; a file has a list of objects, or an object "
-                               "in each line",
-                               line, rows->path, why);
-            keep_value(rows, value);
-            MF_TRY(take_record(rows, value, line));
-        }
-        at += n + (at[n] == '\n');
-    }
-    return MF_OK;
+    if (strlen(text) != bytes) return mf_fail(MF_INPUT, "'%s' is no JSON: it has a zero byte", rows->path);
+    if (strspn(text, " \t\r\n") == bytes) return MF_OK;
+    value = mf_json_parse_foreign(text, bytes, why, sizeof why);
+    if (!value)
+        return mf_fail(MF_INPUT,
+                       "line %zu of '%s' is not JSON: %s; a file has a list of objects, or an object in each line",
+                       line, rows->path, why);
+    keep_value(rows, value);
+    return take_record(rows, value, line);
 }
 
-static int take_file(struct mf_question_rows *rows, const char *text, size_t bytes)
+/* Lines are read one by one, so the file may have any length. A bracket before them begins a list. */
+static int take_lines(struct mf_question_rows *rows, FILE *from)
 {
-    const size_t mark = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* of UTF-8 */
-    const char *first = text + mark + strspn(text + mark, " \t\r\n");
+    char *text = NULL;
+    size_t room = 0, line = 0;
+    ssize_t n;
+    int rc = MF_OK;
 
-    if (bytes > MF_QUESTION_FILE)
-        return mf_fail(MF_INPUT, "'%s' is longer than %d bytes; divide it", rows->path, MF_QUESTION_FILE);
-    if (strlen(text) != bytes) return mf_fail(MF_INPUT, "'%s' is no JSON: it has a zero byte", rows->path);
-    MF_TRY(*first == '[' ? take_list(rows) : take_lines(rows, text + mark));
-    return rows->count + rows->scenes ? MF_OK : mf_fail(MF_INPUT, "'%s' has no questions and no images", rows->path);
+    while (rc == MF_OK && (n = getline(&text, &room, from)) > 0) {
+        const size_t mark = line++ == 0 && strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* of UTF-8 */
+        const int is_first = rows->count + rows->scenes == 0;
+
+        if (is_first && text[mark + strspn(text + mark, " \t\r")] == '[') {
+            free(text);
+            return take_list(rows);
+        }
+        rc = take_line(rows, text + mark, (size_t)n - mark, line);
+    }
+    free(text);
+    if (rc == MF_OK && ferror(from)) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", rows->path, strerror(errno));
+    return rc;
 }
 
 int mf_question_json(struct mf_question_rows *rows)
 {
-    char *text;
-    size_t bytes;
+    FILE *from = fopen(rows->path, "re");
     int rc;
 
-    MF_TRY(mf_text_load(rows->path, MF_QUESTION_FILE, &text, &bytes));
-    rc = take_file(rows, text, bytes);
-    free(text);
-    return rc;
+    if (!from) return mf_fail(MF_INPUT, "cannot open '%s': %s", rows->path, strerror(errno));
+    rc = take_lines(rows, from);
+    (void)fclose(from);
+    MF_TRY(rc);
+    return rows->count + rows->scenes ? MF_OK : mf_fail(MF_INPUT, "'%s' has no questions and no images", rows->path);
 }

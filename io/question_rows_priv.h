@@ -6,7 +6,7 @@
 #include "io/table.h"
 #include "src/base/json.h"
 
-enum { MF_QUESTION_FILE = 1 << 28 /* bytes, at most */ };
+enum { MF_QUESTION_LIST = 1 << 28 /* bytes of a file that is one list, at most */ };
 
 /** The texts of rows point into this memory. */
 struct mf_question_memory {

@@ -10,7 +10,7 @@
 #include "src/base/text.h"
 #include "src/base/utf8.h"
 
-#define TEXT_MAX ((size_t)1 << 28)
+#define TEXT_MAX ((size_t)1 << 32)
 
 static int is_gap(const struct mf_table *t, char c) { return c != t->parts && (c == ' ' || c == '\t' || c == '\r'); }
 

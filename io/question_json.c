@@ -204,14 +204,28 @@ static int take_scene(const struct record *r, const char *image)
     return l.rc;
 }
 
+/* Boxes and questions are about one image. */
+static int take_study(const struct record *r, const char *study)
+{
+    struct looking l = {r, mf_scene_add(r->rows, r->line), MF_OK};
+
+    if (has(r->at, "objects") || has(r->at, "observations") || has(r->at, "questions"))
+        return refuse(r, "names no image, and a study has findings alone");
+    l.scene->study = study;
+    mf_json_each(mf_json_get(r->at, "findings"), see_finding, &l);
+    return l.rc;
+}
+
 static int take_image(const struct record *r)
 {
     const struct mf_json *questions = mf_json_get(r->at, "questions");
-    struct mf_question_row inherited = {"", "", "", "", "", "", "", r->line};
+    struct mf_question_row inherited = {"", "", "", "", "", "", "", "", r->line};
 
     MF_TRY(take_field(r, r->at, MF_FIELD_IMAGE, &inherited.image));
     MF_TRY(take_field(r, r->at, MF_FIELD_SPLIT, &inherited.split));
     MF_TRY(take_field(r, r->at, MF_FIELD_GRADE, &inherited.grade));
+    MF_TRY(take_field(r, r->at, MF_FIELD_STUDY, &inherited.study));
+    if (!*inherited.image && *inherited.study) return take_study(r, inherited.study);
     if (!*inherited.image) return refuse(r, "names no image");
     MF_TRY(take_scene(r, inherited.image));
     if (has(r->at, "questions") && mf_json_kind(questions) != MF_JSON_ARRAY)
@@ -224,7 +238,7 @@ static int take_image(const struct record *r)
 static int take_record(struct mf_question_rows *rows, const struct mf_json *at, size_t line)
 {
     const struct record r = {rows, at, line};
-    const struct mf_question_row none = {"", "", "", "", "", "", "", line};
+    const struct mf_question_row none = {"", "", "", "", "", "", "", "", line};
 
     if (mf_json_kind(at) != MF_JSON_OBJECT) return refuse(&r, "this must be an object, {..}");
     if (!is_about_image(at)) return take_question(&r, at, &none);

@@ -18,6 +18,7 @@ const char *const mf_question_words[MF_FIELDS][MF_FIELD_WORDS] = {
     [MF_FIELD_SPLIT] = {"split"},
     [MF_FIELD_GRADE] = {"grade", "quality_grade"},
     [MF_FIELD_HELD_OUT] = {"held_out"},
+    [MF_FIELD_STUDY] = {"study", "study_id", "patient", "patient_id", "subject_id"},
 };
 
 /* ---- memory ---- */
@@ -31,7 +32,8 @@ const char **mf_question_field(struct mf_question_row *row, int field)
     case MF_FIELD_TYPE: return &row->type;
     case MF_FIELD_SPLIT: return &row->split;
     case MF_FIELD_GRADE: return &row->grade;
-    default: return &row->held_out;
+    case MF_FIELD_HELD_OUT: return &row->held_out;
+    default: return &row->study;
     }
 }
 
@@ -55,14 +57,14 @@ const char *mf_question_keep(struct mf_question_rows *rows, char *text)
 struct mf_question_row *mf_question_add(struct mf_question_rows *rows, size_t line)
 {
     rows->row = grown(rows->row, rows->count, &rows->memory->row_room, sizeof *rows->row);
-    rows->row[rows->count] = (struct mf_question_row){"", "", "", "", "", "", "", line};
+    rows->row[rows->count] = (struct mf_question_row){"", "", "", "", "", "", "", "", line};
     return &rows->row[rows->count++];
 }
 
 struct mf_scene *mf_scene_add(struct mf_question_rows *rows, size_t line)
 {
     rows->scene = grown(rows->scene, rows->scenes, &rows->memory->scene_room, sizeof *rows->scene);
-    rows->scene[rows->scenes] = (struct mf_scene){.image = "", .line = line};
+    rows->scene[rows->scenes] = (struct mf_scene){.image = "", .study = "", .line = line};
     return &rows->scene[rows->scenes++];
 }
 
@@ -128,12 +130,14 @@ static size_t column_of(const struct mf_table *t, int field)
     return t->columns;
 }
 
+/* Further words for a study are fields, too: a table often has the patient beside it. */
 static int is_field(const struct mf_table *t, size_t column)
 {
-    int f = 0;
+    int f = 0, w = 0;
 
     while (f < MF_FIELDS && column_of(t, f) != column) ++f;
-    return f < MF_FIELDS;
+    while (w < MF_FIELD_WORDS && strcasecmp(t->name[column], mf_question_words[MF_FIELD_STUDY][w]) != 0) ++w;
+    return f < MF_FIELDS || w < MF_FIELD_WORDS;
 }
 
 static void say_others(const struct mf_table *t)
@@ -181,12 +185,14 @@ static int take_finding(const struct mf_table *t, size_t row, size_t column, str
 static int take_findings(struct mf_question_rows *rows, const size_t *column)
 {
     const struct mf_table *t = &rows->memory->table;
+    const int about = column[MF_FIELD_IMAGE] < t->columns ? MF_FIELD_IMAGE : MF_FIELD_STUDY;
 
     for (size_t r = 0; r < t->rows; ++r) {
         struct mf_scene *scene = mf_scene_add(rows, t->line[r]);
+        const char *const name = t->cell[r * t->columns + column[about]];
 
-        scene->image = t->cell[r * t->columns + column[MF_FIELD_IMAGE]];
-        if (!*scene->image) return mf_fail(MF_INPUT, "line %zu of '%s' names no image", t->line[r], t->path);
+        if (!*name) return mf_fail(MF_INPUT, "line %zu of '%s' names no image", t->line[r], t->path);
+        *(about == MF_FIELD_IMAGE ? &scene->image : &scene->study) = name;
         for (size_t c = 0; c < t->columns; ++c)
             if (!is_field(t, c) && *t->name[c]) MF_TRY(take_finding(t, r, c, scene));
     }
@@ -210,8 +216,10 @@ static int load_table(struct mf_question_rows *rows)
 
     MF_TRY(mf_table_load(rows->path, t));
     for (int f = 0; f < MF_FIELDS; ++f) column[f] = column_of(t, f);
+    if (column[MF_FIELD_TEXT] == t->columns &&
+        (column[MF_FIELD_IMAGE] < t->columns || column[MF_FIELD_STUDY] < t->columns))
+        return take_findings(rows, column);
     if (column[MF_FIELD_IMAGE] == t->columns) return no_column(t, MF_FIELD_IMAGE);
-    if (column[MF_FIELD_TEXT] == t->columns) return take_findings(rows, column);
     for (int f = MF_FIELD_ANSWER; f <= MF_FIELD_TYPE; ++f)
         if (column[f] == t->columns) return no_column(t, f);
     return take_questions(rows, column);

@@ -13,7 +13,8 @@
 struct mf_question_row {
     const char *image; /* name of its file, or the number of a sample */
     const char *text, *answer, *type, *split, *grade, *held_out;
-    size_t line; /* place in the file, from 1 */
+    const char *study; /* to which the image belongs, with others of one patient */
+    size_t line;       /* place in the file, from 1 */
 };
 
 /** A box {x0, y0, x1, y1} in pixels, which ends behind its last pixel. */
@@ -29,9 +30,9 @@ struct mf_scene_finding {
     uint8_t value;
 };
 
-/** Objects and findings of an image. */
+/** Objects and findings of an image; or findings of a study, and so of all its images. */
 struct mf_scene {
-    const char *image;
+    const char *image, *study; /* study: "" unless image is "" */
     size_t boxes, findings;
     struct mf_scene_box *box;         /* [boxes] */
     struct mf_scene_finding *finding; /* [findings] */
@@ -54,13 +55,14 @@ struct mf_question_rows {
  * - question, answer
  * - question_type, or type
  * - maybe split, grade, held_out
+ * - maybe study, or study_id, patient, patient_id, subject_id: the first of these words that there is
  *
- * A table without column question has a row for each image. Its other columns are findings. 1 and 0 count, -1 and empty
- * cells do not.
+ * A table without column question has a row for each image, or for each study where it has no column of images. Its
+ * other columns are findings. 1 and 0 count, -1 and empty cells do not.
  *
- * An object about an image has objects, findings, or questions. Its objects are boxes {box: [x0, y0, x1, y1], area,
- * phase}, or four numbers. Its questions inherit image, split and grade. Observations with localization, as scene
- * graphs have them, are boxes, too.
+ * An object about an image has objects, findings, or questions. One about a study has findings alone. Its objects are
+ * boxes {box: [x0, y0, x1, y1], area, phase}, or four numbers. Its questions inherit image, study, split and grade.
+ * Observations with localization, as scene graphs have them, are boxes, too.
  *
  * Refuses with MF_INPUT what it cannot read, with its place. It needs UTF-8. A question needs image, text, type, and
  * one answer. A line names other columns; other keys are not read.

@@ -25,6 +25,7 @@ enum mf_question_field {
     MF_FIELD_SPLIT,
     MF_FIELD_GRADE,
     MF_FIELD_HELD_OUT,
+    MF_FIELD_STUDY,
     MF_FIELDS
 };
 enum { MF_FIELD_WORDS = 5 };

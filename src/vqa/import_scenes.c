@@ -1,4 +1,5 @@
 /* Objects and findings of an import. See import.h. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,9 @@ static int put_findings(struct mf_placing *p, const struct mf_question_rows *row
                         uint8_t *finding, uint8_t *done)
 {
     if (!scene->findings) return MF_OK;
-    if (*done) return mf_placing_fail(rows, scene->line, "has findings of '%.200s' again", scene->image);
+    if (*done)
+        return mf_placing_fail(rows, scene->line, "has findings of '%.200s' again",
+                               *scene->image ? scene->image : scene->study);
     *done = 1;
     for (size_t j = 0; j < scene->findings; ++j)
         finding[finding_of(p->form, scene->finding[j].name)] = scene->finding[j].value;
@@ -148,12 +151,63 @@ static int put_objects(struct mf_placing *p, const struct mf_question_rows *rows
     return MF_OK;
 }
 
+/* ---- studies ---- */
+
+/* Samples of each study, by the questions that name both. */
+struct studies {
+    struct mf_numbered first; /* a sample of the study */
+    size_t *next;             /* [samples] another one; SIZE_MAX: there is none */
+    const char **of;          /* [samples] its study; NULL: none */
+};
+
+/* Some write s50414267, and others 50414267. */
+static const char *number_of(const char *study)
+{
+    const int lettered = isalpha((unsigned char)*study) && study[1] && !study[1 + strspn(study + 1, "0123456789")];
+
+    return study + lettered;
+}
+
+static int add_study(const struct mf_placing *p, size_t r, struct studies *s)
+{
+    const struct mf_question_row *row = &p->import->asked->row[r];
+    const char *study = number_of(row->study);
+    const size_t i = p->sample[r];
+    size_t first;
+
+    if (!*study) return MF_OK;
+    if (s->of[i] && strcmp(s->of[i], study) != 0)
+        return mf_placing_fail(p->import->asked, row->line,
+                               "puts '%.200s' into the study '%.60s', and it is in '%.60s'", row->image, study,
+                               s->of[i]);
+    if (s->of[i]) return MF_OK;
+    s->of[i] = study;
+    MF_TRY(mf_numbered_put(&s->first, study, i, &first));
+    s->next[i] = first == i ? SIZE_MAX : first;
+    *mf_numbered_find(&s->first, study) = i;
+    return MF_OK;
+}
+
 /* ---- all of it ---- */
 
 struct counts {
-    size_t strangers, crowded; /* images that are no samples; that have more objects than a sample */
+    size_t strangers, crowded; /* images and studies that are no samples; images with more objects than a sample */
     uint8_t *found;            /* [samples] 1: the sample has its findings */
+    struct studies studies;
 };
+
+/* Findings of all images of a study. */
+static int put_study(struct mf_placing *p, const struct mf_question_rows *rows, const struct mf_scene *scene,
+                     struct counts *n)
+{
+    struct mf_questions *all = p->import->all;
+    const size_t *first = mf_numbered_find(&n->studies.first, number_of(scene->study));
+
+    n->strangers += !first;
+    for (size_t i = first ? *first : SIZE_MAX; i != SIZE_MAX; i = n->studies.next[i])
+        MF_TRY(put_findings(p, rows, scene, all->finding + i * all->form.findings, &n->found[i]));
+    return MF_OK;
+}
 
 static int put_scene(struct mf_placing *p, const struct mf_question_rows *rows, const struct mf_scene *scene,
                      struct counts *n)
@@ -161,6 +215,7 @@ static int put_scene(struct mf_placing *p, const struct mf_question_rows *rows, 
     struct mf_questions *all = p->import->all;
     const size_t i = mf_placing_sample(p, scene->image), f = all->form.findings;
 
+    if (!*scene->image) return put_study(p, rows, scene, n);
     if (i >= p->samples->count) {
         ++n->strangers;
         return MF_OK;
@@ -170,29 +225,35 @@ static int put_scene(struct mf_placing *p, const struct mf_question_rows *rows, 
     return put_objects(p, rows, scene, all->object + i * all->form.objects * MF_OBJECT_VALUES, &p->import->boxed[i]);
 }
 
-static int put_file(struct mf_placing *p, const struct mf_question_rows *rows, uint8_t *found)
+static int put_file(struct mf_placing *p, const struct mf_question_rows *rows, struct counts *n)
 {
-    struct counts n = {0, 0, found};
-
-    for (size_t i = 0; i < rows->scenes; ++i) MF_TRY(put_scene(p, rows, &rows->scene[i], &n));
-    if (n.strangers)
-        mf_info("'%.200s': %zu image%s no sample%s and left out", rows->path, n.strangers,
-                n.strangers == 1 ? " is" : "s are", MF_S(n.strangers));
-    if (n.crowded)
-        mf_info("'%.200s': %zu image%s more than %d objects; the largest count", rows->path, n.crowded,
-                n.crowded == 1 ? " has" : "s have", MF_VQA_OBJECTS);
+    n->strangers = n->crowded = 0;
+    for (size_t i = 0; i < rows->scenes; ++i) MF_TRY(put_scene(p, rows, &rows->scene[i], n));
+    if (n->strangers)
+        mf_info("'%.200s': %zu %s%s about no sample, and left out", rows->path, n->strangers, rows->unit,
+                n->strangers == 1 ? " is" : "s are");
+    if (n->crowded)
+        mf_info("'%.200s': %zu image%s more than %d objects; the largest count", rows->path, n->crowded,
+                n->crowded == 1 ? " has" : "s have", MF_VQA_OBJECTS);
     return MF_OK;
 }
 
 int mf_placing_scenes(struct mf_placing *p)
 {
     const size_t samples = p->samples->count;
-    uint8_t *found = MF_MUST(calloc(samples + 1, 1), "findings");
+    struct counts n = {0};
     int rc = MF_OK;
 
+    n.found = MF_MUST(calloc(samples + 1, 1), "findings");
+    n.studies.next = MF_MUST(calloc(samples + 1, sizeof *n.studies.next), "studies");
+    n.studies.of = MF_MUST(calloc(samples + 1, sizeof *n.studies.of), "studies");
+    for (size_t r = 0; rc == MF_OK && r < p->import->asked->count; ++r) rc = add_study(p, r, &n.studies);
     memset(p->import->all->finding, MF_FINDING_NONE, samples * p->form->findings);
     for (int k = 0; rc == MF_OK && k < FILES; ++k)
-        if (file_of(p, k)) rc = put_file(p, file_of(p, k), found);
-    free(found);
+        if (file_of(p, k)) rc = put_file(p, file_of(p, k), &n);
+    mf_numbered_free(&n.studies.first);
+    free(n.studies.next);
+    free(n.studies.of);
+    free(n.found);
     return rc;
 }

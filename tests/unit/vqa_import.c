@@ -113,19 +113,64 @@ static void check_all(int asked)
     mf_vqa_import_close(m);
 }
 
+static void write_text(const char *name, const char *said)
+{
+    FILE *to = fopen(scratch_file(name), "wb");
+
+    CHECK(to && fputs(said, to) >= 0 && fclose(to) == 0);
+}
+
 /* Words of a question that is held out are not learnt, and have no tokens of their own. */
 static void check_held_out(void)
 {
-    static const char *const asked[] = {"image,question,answer,type,split,held_out\n",
-                                        "0,is it?,yes,is_normal,train,\n0,so secret?,no,is_normal,train,1\n"};
-    FILE *to = fopen(scratch_file(names[0]), "wb");
     struct mf_vqa_import *m;
 
-    CHECK(to && fputs(asked[0], to) >= 0 && fputs(asked[1], to) >= 0 && fclose(to) == 0);
+    write_text(names[0], "image,question,answer,type,split,held_out\n0,is it?,yes,is_normal,train,\n"
+                         "0,so secret?,no,is_normal,train,1\n");
     CHECK(import(0, &m) == MF_OK);
     if (m) CHECK(strstr(m->all->vocabulary, "\nit\n") && !strstr(m->all->vocabulary, "secret"));
     mf_vqa_import_close(m);
     restore(0);
+}
+
+static int import_of(const char *asked, const char *seen, struct mf_vqa_import **import)
+{
+    const struct mf_vqa_import_wish wish = {.questions = scratch_file(asked), .scenes = scratch_file(seen)};
+    const struct mf_vqa_samples samples = {
+        .from = "x.npy", .count = SAMPLES, .ny = NY, .nx = NX, .part = {0.5, 0.25}, .seed = 1};
+    int rc;
+
+    *import = NULL;
+    rc = mf_vqa_import_open(&wish, import);
+    return rc == MF_OK ? mf_vqa_import_place(*import, &samples) : rc;
+}
+
+/* Findings of a study are those of its images; the patient beside it is no finding. */
+static void check_studies(void)
+{
+    static const char head[] = "image,study_id,question,answer,type,split\n", seen[] =
+                                                                                  "subject_id,study_id,pore,crack\n"
+                                                                                  "10,7,1,\n10,8,-1,0\n11,9,1,1\n";
+    static const uint8_t finding[] = {1, MF_FINDING_NONE, MF_FINDING_NONE, 0, 1, MF_FINDING_NONE};
+    struct mf_vqa_import *m;
+    char asked[400];
+
+    snprintf(asked, sizeof asked, "%s0,s7,is it?,yes,is_normal,train\n1,s8,is it?,no,is_normal,train\n%s", head,
+             "2,s7,is it?,no,is_normal,train\n0,s7,so?,no,is_normal,train\n");
+    write_text("study.csv", asked);
+    write_text("seen.csv", seen);
+    write_text("study.jsonl", "{\"study\": 7, \"findings\": {\"pore\": 1, \"crack\": null}}\n"
+                              "{\"study\": \"s8\", \"findings\": {\"pore\": -1, \"crack\": false}}\n");
+    for (int k = 0; k < 2; ++k) {
+        CHECK_SAYS(import_of("study.csv", k ? "study.jsonl" : "seen.csv", &m) == MF_OK, "%s", mf_err_text());
+        if (m) CHECK(m->all->form.findings == 2 && memcmp(m->all->finding, finding, sizeof finding) == 0);
+        mf_vqa_import_close(m);
+    }
+    snprintf(asked, sizeof asked, "%s0,s7,is it?,yes,is_normal,train\n0,s8,so?,no,is_normal,train\n", head);
+    write_text("study.csv", asked);
+    CHECK(import_of("study.csv", "seen.csv", &m) == MF_INPUT);
+    CHECK(strstr(mf_err_text(), "puts '0' into the study '8', and it is in '7'"));
+    mf_vqa_import_close(m);
 }
 
 /* ---- what is refused ---- */
@@ -223,6 +268,7 @@ int main(int argc, char **argv)
     check_all(0);
     check_all(1);
     check_held_out();
+    check_studies();
     check_refusals();
     for (int k = 0; k < FILES; ++k) fuzz(k, k == 1, count);
     for (int k = 0; k < FILES; ++k) free(text[k]);

@@ -38,12 +38,18 @@ struct mf_attr {
         double deviation;   /* route: of the noise */
         double capacity;    /* permute: factor, 0: none */
     };
-    int head;           /* losses: its rows are number MF_NUMBER_ROWS + head, below MF_HEADS */
-    double temperature; /* route: divides the logits */
-    int scaled;         /* fill: times the scale of the loss */
-    int wide;           /* gather: rows are f32, whatever the type of the table */
-    int type;           /* cast: enum mf_type of the output */
-    int stride, pad;    /* convolution; wrap: pad */
+    int head; /* losses: its rows are number MF_NUMBER_ROWS + head, below MF_HEADS */
+    union {
+        double temperature; /* route: divides the logits */
+        double factor;      /* optimisers: of the learning rate, 0: 1 */
+    };
+    union {
+        int scaled; /* fill: times the scale of the loss */
+        int plain;  /* optimisers: there is no weight decay */
+    };
+    int wide;        /* gather: rows are f32, whatever the type of the table */
+    int type;        /* cast: enum mf_type of the output */
+    int stride, pad; /* convolution; wrap: pad */
     union {
         int groups;      /* group norm: of channels */
         int kv_heads;    /* attention, attention_kept: heads of keys and values, 0: as many as heads */

@@ -47,6 +47,7 @@ mf_shadow(moe_look moe_look)
 mf_shadow(moe_sleep moe_sleep TIMEOUT 300)
 mf_shadow(recon_select recon_select RANKS 1 3)
 mf_shadow(train_plan train_plan RANKS 1 3)
+mf_shadow(train_parts train_parts RANKS 3)
 mf_shadow(train_steps train_steps TIMEOUT 300 RANKS 1 3)
 # Families side by side with cpu: the tests of the other device.
 foreach(family move field optim labels segment single corr)

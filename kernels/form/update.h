@@ -21,14 +21,24 @@ struct mf_update {
     float first, second; /* 1 - a, 1 - b, subtracted in double: in single precision they are wrong by 1e-5 */
 };
 
-/** @p number: [MF_NUMBERS] */
+/** The learning rate of these parameters; @p number: [MF_NUMBERS] */
+MF_HD double mf_update_rate(const struct mf_attr *attr, const double *number)
+{
+    return number[MF_NUMBER_LEARNING_RATE] * (attr->factor > 0 ? attr->factor : 1);
+}
+
+MF_HD double mf_update_decay(const struct mf_attr *attr, const double *number)
+{
+    return attr->plain ? 0 : number[MF_NUMBER_DECAY];
+}
+
 MF_HD struct mf_update mf_update_sgd_of(const struct mf_attr *attr, const double *number)
 {
     struct mf_update s;
 
     s.keep = s.root = 1;
-    s.decay = (float)number[MF_NUMBER_DECAY];
-    s.rate = (float)number[MF_NUMBER_LEARNING_RATE];
+    s.decay = (float)mf_update_decay(attr, number);
+    s.rate = (float)mf_update_rate(attr, number);
     s.scale = (float)number[MF_NUMBER_SCALE];
     s.momentum = (float)attr->momentum;
     s.first = (float)(1 - attr->momentum);
@@ -41,7 +51,7 @@ MF_HD struct mf_update mf_update_adam_of(const struct mf_attr *attr, const doubl
 {
     struct mf_update s = mf_update_sgd_of(attr, number);
 
-    s.rate = (float)(number[MF_NUMBER_LEARNING_RATE] / (1 - pow(attr->momentum, number[MF_NUMBER_STEP])));
+    s.rate = (float)(mf_update_rate(attr, number) / (1 - pow(attr->momentum, number[MF_NUMBER_STEP])));
     s.root = (float)(1 / sqrt(1 - pow(attr->second, number[MF_NUMBER_STEP])));
     return s;
 }
@@ -50,7 +60,7 @@ MF_HD struct mf_update mf_update_adamw_of(const struct mf_attr *attr, const doub
 {
     struct mf_update s = mf_update_adam_of(attr, number);
 
-    s.keep = (float)(1 - number[MF_NUMBER_LEARNING_RATE] * number[MF_NUMBER_DECAY]);
+    s.keep = (float)(1 - mf_update_rate(attr, number) * mf_update_decay(attr, number));
     s.decay = 0;
     return s;
 }

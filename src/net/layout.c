@@ -1,6 +1,7 @@
 /* The pass layout: parameters, gradients and moments as flat arrays. */
 #include <stdlib.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/net/pass.h"
 #include "src/net/uses.h"
@@ -14,6 +15,7 @@ struct place {
     int parameter;
     ptrdiff_t written; /* the last node that writes its gradient */
     int segment;       /* of that node */
+    const struct mf_weight *weight;
 };
 
 static int by_place(const void *a, const void *b)
@@ -24,11 +26,22 @@ static int by_place(const void *a, const void *b)
     return x->parameter - y->parameter;
 }
 
+/* In a bucket, those stand side by side that are optimised alike. */
+static int by_group(const void *a, const void *b)
+{
+    const struct mf_weight *x = ((const struct place *)a)->weight, *y = ((const struct place *)b)->weight;
+
+    if (x->plain != y->plain) return x->plain - y->plain;
+    if (x->factor != y->factor) return x->factor < y->factor ? -1 : 1;
+    return by_place(a, b);
+}
+
 static struct place place_of(const struct mf_list *list, const struct mf_uses *uses, int parameter)
 {
-    const ptrdiff_t written = mf_uses_last(uses, list->net, list->net->value[parameter].weight->gradient, MF_WRITES);
+    const struct mf_weight *weight = list->net->value[parameter].weight;
+    const ptrdiff_t written = mf_uses_last(uses, list->net, weight->gradient, MF_WRITES);
 
-    return (struct place){parameter, written, written < 0 ? 0 : list->node[written].segment};
+    return (struct place){parameter, written, written < 0 ? 0 : list->node[written].segment, weight};
 }
 
 /* The trained parameters in the order in which backward finishes their gradients. */
@@ -121,12 +134,13 @@ static void new_bucket(struct mf_net *net, const char *name, size_t numbers, str
 }
 
 /* The parameters place[from .. to) become views of one bucket. */
-static void fill_bucket(struct mf_net *net, const char *name, const struct place *place, size_t from, size_t to,
+static void fill_bucket(struct mf_net *net, const char *name, struct place *place, size_t from, size_t to,
                         struct mf_layout *layout)
 {
     const size_t unit = LINE * layout->pieces;
     size_t bytes = 0;
 
+    qsort(place + from, to - from, sizeof *place, by_group);
     for (size_t k = from; k < to; ++k) bytes += mf_whole_lines(mf_shape_bytes(&net->value[place[k].parameter].shape));
     new_bucket(net, name, (bytes + unit - 1) / unit * unit / sizeof(float), layout);
     bytes = 0;
@@ -203,9 +217,10 @@ void mf_layout_free(struct mf_layout *layout)
 
 /* -- padding -- */
 
-/* The values that are views of @p array, by their beginnings. */
+/* The parameters whose gradients are views of @p array, by their beginnings. */
 struct part {
     size_t from, to; /* [bytes] */
+    const struct mf_weight *weight;
 };
 
 static int by_beginning(const void *a, const void *b)
@@ -224,7 +239,7 @@ static struct part *parts_of(const struct mf_net *net, int array, size_t *n)
         const struct mf_value *value = &net->value[v];
 
         if (mf_value_gradient(value) >= 0 && net->value[mf_value_gradient(value)].base == array)
-            part[(*n)++] = (struct part){value->shift, value->shift + mf_shape_bytes(&value->shape)};
+            part[(*n)++] = (struct part){value->shift, value->shift + mf_shape_bytes(&value->shape), value->weight};
     }
     qsort(part, *n, sizeof *part, by_beginning);
     return part;
@@ -276,6 +291,51 @@ void mf_pass_norm(struct mf_list *list, const struct mf_layout *layout, int *nor
     }
 }
 
+/* Numbers [first, first + count) of an array; -1: there is none. */
+static int range_of(struct mf_net *net, int array, size_t first, size_t count)
+{
+    if (array < 0 || count == net->value[array].shape.d[0]) return array;
+    array = mf_value_view(net, array, first * sizeof(float), flat(count), ".range");
+    net->value[array].flat = 1;
+    return array;
+}
+
+/* @p of: optimises these numbers of the own piece. */
+static void optimise_range(struct mf_list *list, const struct mf_bucket *bucket, const struct mf_node *of, size_t first,
+                           size_t count)
+{
+    struct mf_node *node = mf_list_insert(list, list->nodes, of->op, list->net->value[bucket->parameters].name);
+
+    node->attr = of->attr;
+    for (int j = 0; j < 4; ++j) node->in[j] = range_of(list->net, of->in[j], first, count);
+}
+
+static int are_alike(const struct part *a, const struct part *b)
+{
+    return a->weight->plain == b->weight->plain && a->weight->factor == b->weight->factor;
+}
+
+/* Padding belongs to the parameters before it. */
+static void optimise_bucket(struct mf_list *list, const struct mf_bucket *bucket, struct mf_node *of)
+{
+    const size_t all = list->net->value[bucket->gradients].shape.d[0], own = all / bucket->pieces;
+    const size_t begin = bucket->pieces > 1 ? bucket->piece * own : 0;
+    size_t n;
+    struct part *part = parts_of(list->net, bucket->gradients, &n);
+
+    for (size_t k = 0, next; k < n; k = next) {
+        size_t from, to;
+
+        for (next = k + 1; next < n && are_alike(&part[k], &part[next]);) ++next;
+        from = mf_max(part[k].from / sizeof(float), begin);
+        to = mf_min(next < n ? part[next].from / sizeof(float) : all, begin + own);
+        of->attr.factor = part[k].weight->factor;
+        of->attr.plain = part[k].weight->plain;
+        if (from < to) optimise_range(list, bucket, of, from - begin, to - from);
+    }
+    free(part);
+}
+
 void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum mf_op_id op,
                       const struct mf_attr *attr)
 {
@@ -284,13 +344,13 @@ void mf_pass_optimise(struct mf_list *list, const struct mf_layout *layout, enum
     if (!attr) attr = &usual;
     for (size_t k = 0; k < layout->buckets; ++k) {
         const struct mf_bucket *bucket = &layout->bucket[k];
-        struct mf_node *node = mf_list_insert(list, list->nodes, op, list->net->value[bucket->parameters].name);
+        struct mf_node of = {.op = op,
+                             .attr = *attr,
+                             .in = {bucket->own_parameters, bucket->own_gradients,
+                                    op == MF_OP_SGD && attr->momentum <= 0 ? -1 : bucket->first,
+                                    op == MF_OP_SGD ? -1 : bucket->second}};
 
-        node->in[0] = bucket->own_parameters;
-        node->in[1] = bucket->own_gradients;
-        node->in[2] = op == MF_OP_SGD && attr->momentum <= 0 ? -1 : bucket->first;
-        node->in[3] = op == MF_OP_SGD ? -1 : bucket->second;
-        node->attr = *attr;
+        optimise_bucket(list, bucket, &of);
     }
 }
 

@@ -51,6 +51,8 @@ struct mf_weight {
     double spread;
     int gradient;  /* its value; -1: none yet */
     int by_expert; /* its rows are those of the experts, in their order */
+    double factor; /* of the learning rate; 0: 1 */
+    int plain;     /* it has no weight decay */
     struct mf_shard shard;
 };
 

@@ -8,9 +8,10 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/train/parts.h"
 
-/* Numbers on their way; bytes of a part's name; sets of parameters that are trained. */
-enum { STAGED = 1 << 16, PART_TEXT = 64, ALL = 1 << MF_SET_TRAINED | 1 << MF_SET_SPLIT | 1 << MF_SET_EXPERTS };
+/* Numbers on their way; sets of parameters that are trained. */
+enum { STAGED = 1 << 16, ALL = 1 << MF_SET_TRAINED | 1 << MF_SET_SPLIT | 1 << MF_SET_EXPERTS };
 
 static void make_inputs(struct mf_network *n, const struct mf_network_wish *wish, struct mf_build *build)
 {
@@ -147,6 +148,12 @@ static void keep_outputs(struct mf_network *n, size_t batch)
         }
 }
 
+static int group_parameters(const struct mf_network_wish *wish, const struct mf_list *list)
+{
+    if (wish->plain) mf_parts_plain(list);
+    return mf_parts_rates(list->net, wish->rate_of);
+}
+
 /* The model and its losses. @p train 0: without dropout and smoothing; outputs are kept. */
 static int forward(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int train,
                    struct mf_pass_list *pass)
@@ -164,6 +171,7 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
     losses(wish, &build, input, output, train, pass->loss);
     MF_TRY(mf_build_end(&build));
     note_reads(n, pass);
+    if (n->net->lists == 1 && train) MF_TRY(group_parameters(wish, pass->list));
     mf_pass_cast(pass->list, wish->type, wish->micro ? 0 : ALL | 1 << MF_SET_FROZEN);
     if (train) return MF_OK;
     keep_outputs(n, wish->batch);
@@ -199,51 +207,11 @@ static void lay_out(struct mf_network *n, const struct mf_network_wish *wish, co
     mf_pass_layout(list, 1 << MF_SET_EXPERTS, wish->bucket, l);
 }
 
-/* The first parts of the parameters' names, each once. */
-static void parts_of(const struct mf_net *net, char *text, size_t room)
-{
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (size_t v = 0; v < net->values && used + PART_TEXT < room; ++v) {
-        const char *name = net->value[v].name;
-        char part[PART_TEXT];
-
-        if (!mf_value_is_weight(&net->value[v])) continue;
-        snprintf(part, sizeof part, "%.*s", (int)strcspn(name, "."), name);
-        if (!mf_name_in(part, text)) used += (size_t)snprintf(text + used, room - used, "%s%s", used ? "," : "", part);
-    }
-}
-
-/* Every part is one of this network, and something is left to train. */
-static int check_frozen(const struct mf_network *n, const char *freeze)
-{
-    char parts[400];
-
-    if (!freeze) return MF_OK;
-    if (mf_weights_count(n->net, 1) == mf_weights_count(n->net, 0))
-        return mf_fail(MF_USAGE, "--freeze %.200s: nothing is left to train", freeze);
-    parts_of(n->net, parts, sizeof parts);
-    for (size_t length; *freeze; freeze += length + (freeze[length] == ',')) {
-        char part[PART_TEXT];
-        size_t v = 0;
-
-        length = strcspn(freeze, ",");
-        snprintf(part, sizeof part, "%.*s", (int)length, freeze);
-        while (v < n->net->values &&
-               !(mf_value_is_weight(&n->net->value[v]) && mf_name_in(n->net->value[v].name, part)))
-            ++v;
-        if (v == n->net->values)
-            return mf_fail(MF_USAGE, "--freeze: the network has no part '%s'; it has %s", part, parts);
-    }
-    return MF_OK;
-}
-
 static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int place,
                        struct mf_pass_list *pass)
 {
     MF_TRY(forward(n, wish, name, 1, pass));
-    MF_TRY(check_frozen(n, wish->freeze));
+    MF_TRY(mf_parts_frozen(n->net, wish->freeze));
     if (wish->compile != MF_COMPILE_NONE) n->joined = mf_pass_fuse(pass->list, wish->recompute, wish->scope);
     mf_pass_grad(pass->list, n->heads, pass->loss, ALL);
     mf_pass_rerun(pass->list, wish->recompute);

@@ -28,6 +28,8 @@ struct mf_network_wish {
     struct mf_task task;      /* what is learnt from a sample */
     size_t dims[4];           /* of a sample: {nz, ny, nx, channels} */
     const char *freeze;       /* parts that are not trained (mf_name_in()); NULL: none */
+    const char *rate_of;      /* factors of the learning rate (parts.h); NULL: 1 */
+    int plain;                /* norms, biases, embeddings and positions have no weight decay */
     size_t batch;             /* samples of one pass */
     size_t micro;             /* passes of a step on this rank; 0: the network is not trained */
     int slots;                /* passes are slots (slots.h), whose gradients the lists neither add up nor exchange */

@@ -37,6 +37,8 @@ struct mf_train_opts {
     struct mf_arch_args args;
     const struct mf_task *task; /* what is learnt from a sample; it outlives a trainer */
     const char *freeze;         /* parts of the network that stay as they are (mf_name_in()); NULL: none */
+    const char *rate_of;        /* factors of the learning rate (parts.h); NULL: 1 */
+    int plain;                  /* norms, biases, embeddings and positions have no weight decay */
     enum mf_op_id optimiser;
     struct mf_attr moments;      /* its constants */
     double average;              /* share of the run over which parameters are averaged, as scores and files take

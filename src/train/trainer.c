@@ -49,6 +49,8 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .task = *opts->task,
                                     .dims = {set->dims[0], set->dims[1], set->dims[2], set->inputs},
                                     .freeze = opts->freeze,
+                                    .rate_of = opts->rate_of,
+                                    .plain = opts->plain,
                                     .batch = opts->batch,
                                     .micro = passes_of(set, opts, ranks, rank),
                                     .slots = opts->slots > 0,

@@ -212,6 +212,9 @@ def stopped():
     check("is of a run that has not ended; try: --restart auto" in again.err and len(checkpoints("stop")) == 1, again.err)
     other = train("stop", "--epochs", 2, "--restart", "auto", data="other.h5", status=3)
     check("is of a run with another dataset; try: the input and the options of the stopped run" in other.err and len(checkpoints("stop")) == 1, other.err)
+    for words, line in ((("--no-decay",), "'--no-decay: on'"), (("--rate-of", "head=0.5"), "'--rate-of: head=0.5'")):
+        other = train("stop", "--epochs", 2, "--restart", "auto", *words, status=3)
+        check(line in other.err, other.err)
     more = train("stop", "--epochs", 3, "--restart", "auto", status=3)
     check("'steps: 8'" in more.err and "--epochs" in more.err, more.err)
     words = ("train", "classify", "--data", "set.h5", "--arch", "mlp", "--batch-size", 8, "--epochs", 2, "--no-plots", "--results-dir", "batch")
@@ -417,6 +420,7 @@ def fine_tuning():
     got = arrays("tuned")
     check(first["head.weight"] == got["head.weight"] and first["layers.0.weight"] != got["layers.0.weight"], "a frozen head has moved")
     for status, says, words in ((2, "no part 'layer'; it has layers,head", ("--freeze", "layer")), (2, "nothing is left to train", ("--freeze", "layers,head")),
+                                (2, "no part 'layres'; it has layers,head; did you mean 'layers'?", ("--rate-of", "layres=0.5")),
                                 (2, "without --model FILE", ("--new-head",))):
         refused(status, says, *words)
     done = train("loose", "--max-steps", 1, "--freeze", "layers")

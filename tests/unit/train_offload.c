@@ -84,6 +84,10 @@ static void others(const struct both *b)
     struct mf_train_opts o = usual(some_model(b), 1, batch_for(&b->plain.world, WINDOW, 1));
 
     same_bits(b, o, 0, 256);
+    o.rate_of = "head=0.5";
+    o.plain = 1;
+    o.stage = 1;
+    same_bits(b, o, 1, 0);
     o.optimiser = MF_OP_SGD;
     o.moments = (struct mf_attr){.momentum = 0};
     o.clip = 0;

@@ -7,53 +7,6 @@
 
 static const char *const models[] = {"mlp", "cnn", "vit"};
 
-/* Some cases of the like ones are enough where each takes its time. */
-static int few(const struct bed *b) { return SANITIZED || b->device.be != &mf_backend_cpu; }
-
-/* On an emulated device under sanitizers, or on several ranks, one model is enough. The tests of operations and one
- * rank look at each of them there, and shadow on several ranks at all models. */
-static int wants(const struct bed *b, const char *model)
-{
-    if ((SANITIZED || b->world.size > 1) && b->device.be != &mf_backend_cpu && b->device.be != &mf_backend_shadow &&
-        strcmp(model, "mlp") != 0)
-        return 0;
-    return trains(b, model);
-}
-
-static void compare(const char *what, const struct mf_trainer *t, const float *want, double tolerance)
-{
-    size_t n;
-    float *got = weights_of(t, &n);
-    const double d = apart(n, got, want);
-
-    CHECK_SAYS(d <= tolerance, "%s, %s: %d ranks, stage %d, %zu passes of %zu: weights differ by %g", what,
-               t->opts.arch->name, t->comm->size, t->opts.stage, t->micro, t->opts.batch, d);
-    free(got);
-}
-
-/* Against one rank without accumulation: 1, 2, 4 passes by stages 0 to 3, or only some of them. */
-static void same_weights(const struct bed *b, struct mf_train_opts o, int all, const char *what)
-{
-    struct mf_step want, got;
-    float *weights = reference(b, b->set, &o, STEPS, &want);
-
-    for (int k = 0; k < 3; ++k)
-        for (o.stage = all ? 0 : k + 1; o.stage < (all ? 4 : k + 2); ++o.stage) {
-            const size_t passes = (size_t)1 << k;
-            struct mf_trainer t;
-
-            o.batch = batch_for(&b->world, o.effective < LEARNT ? o.effective : LEARNT, passes);
-            trainer_open(b, &b->world, b->set, &o, &t);
-            got = steps_until(&t, STEPS);
-            compare(what, &t, weights, 1e-5);
-            CHECK_NEAR(got.loss, want.loss, 1e-5);
-            CHECK_NEAR(got.norm, want.norm, 1e-4 * (1 + want.norm));
-            CHECK(got.rows == want.rows && got.samples == want.samples && t.skipped == 0);
-            mf_trainer_close(&t);
-        }
-    free(weights);
-}
-
 static void any_ranks(const struct bed *b)
 {
     for (size_t m = 0; m < 3; ++m) {
@@ -100,78 +53,6 @@ static void same_bits(const struct bed *b)
             mf_trainer_close(&t);
         }
         free(want);
-    }
-}
-
-/* Parts that are frozen have the bits of their start, and no moments. A first step of SGD moves all others as it does
- * where nothing is frozen. */
-static void frozen_parts(const struct bed *b)
-{
-    static const struct {
-        const char *model, *parts;
-    } cases[] = {{"mlp", "layers.0"}, {"cnn", "stem,stages.0.conv1"}, {"vit", "patch_embed,pos_embed,blocks"}};
-
-    for (size_t m = 0; m < sizeof cases / sizeof *cases; ++m) {
-        struct mf_train_opts o = usual(cases[m].model, 1, batch_for(&b->world, WINDOW, 1));
-        float *start, *moved;
-        struct mf_trainer t;
-        size_t n, at = 0, frozen = 0;
-
-        if (!wants(b, cases[m].model) || (few(b) && m > 0)) continue;
-        o.optimiser = MF_OP_SGD;
-        o.moments = (struct mf_attr){0};
-        o.clip = 0;
-        trainer_open(b, &b->world, b->set, &o, &t);
-        start = weights_of(&t, &n);
-        steps_until(&t, 1);
-        moved = weights_of(&t, &n);
-        mf_trainer_close(&t);
-        o.freeze = cases[m].parts;
-        for (o.stage = 0; o.stage < 4; o.stage += few(b) ? 3 : 1) {
-            float *got;
-
-            trainer_open(b, &b->world, b->set, &o, &t);
-            steps_until(&t, 1);
-            got = weights_of(&t, &n);
-            frozen = at = 0;
-            for (size_t v = 0; v < t.network.net->values; ++v) {
-                const struct mf_value *value = &t.network.net->value[v];
-                const size_t count = mf_shape_count(&value->shape);
-                const int is_frozen = mf_name_in(value->name, o.freeze);
-
-                if (!mf_value_is_weight(value)) continue;
-                CHECK_SAYS(apart(count, got + at, (is_frozen ? start : moved) + at) <= (is_frozen ? 0 : 1e-6),
-                           "%s, stage %d: %s is other than it should be", o.arch->name, o.stage, value->name);
-                CHECK(!is_frozen ||
-                      (mf_value_gradient(value) < 0 && !mf_weights_has(&t.weights, (int)v, MF_STATE_FIRST)));
-                frozen += is_frozen ? count : 0;
-                at += count;
-            }
-            CHECK(frozen > 0 && mf_weights_count(t.network.net, 1) == frozen);
-            free(got);
-            mf_trainer_close(&t);
-        }
-        free(start);
-        free(moved);
-        o = usual(cases[m].model, 1, 1);
-        o.freeze = cases[m].parts;
-        same_weights(b, o, 0, "frozen parts");
-    }
-}
-
-static void refused_parts(const struct bed *b)
-{
-    static const char *const wrong[][2] = {{"stages.7", "no part 'stages.7'; it has stem,stages,head"},
-                                           {"stem,stages,head", "nothing is left to train"},
-                                           {"stem,ste", "no part 'ste'"}};
-    struct mf_train_opts o = usual("cnn", 1, 4);
-    struct mf_trainer t;
-
-    for (size_t k = 0; trains(b, "cnn") && k < 3; ++k) {
-        o.freeze = wrong[k][0];
-        CHECK(mf_trainer_open(&b->world, b->device.host, b->device.q, b->set, &o, &t) == MF_USAGE &&
-              strstr(mf_err_text(), wrong[k][1]));
-        mf_trainer_close(&t);
     }
 }
 
@@ -563,8 +444,6 @@ int main(int argc, char **argv)
     bed_open(&b, &argc, &argv);
     any_ranks(&b);
     same_bits(&b);
-    frozen_parts(&b);
-    refused_parts(&b);
     replicas(&b);
     no_labels(&b);
     means(&b);

@@ -381,6 +381,11 @@ static void frozen(const struct bed *b, const struct mf_dataset *set)
     CHECK(mf_trainer_open(&b->world, b->device.host, b->device.q, set, &o, &t) == MF_USAGE);
     CHECK_SAYS(strstr(mf_err_text(), "query, key and value"), "%s", mf_err_text());
     mf_trainer_close(&t);
+    o.rate_of = "text.encoder.layer.0.attention.self.query=0.5";
+    o.freeze = NULL;
+    CHECK(mf_trainer_open(&b->world, b->device.host, b->device.q, set, &o, &t) == MF_USAGE);
+    CHECK_SAYS(strstr(mf_err_text(), "has one learning rate with what stands beside it in"), "%s", mf_err_text());
+    mf_trainer_close(&t);
 }
 
 /* The map of the image tower has as many cells as are said, or it is refused. */

@@ -91,6 +91,11 @@ const struct mf_opt mf_train_rows[] = {
     ROW("beta-2", beta_2, MF_REAL, "0.999", "adamw, adam: decay of the second moment"),
     ROW("epsilon", epsilon, MF_REAL, "1e-8", "adamw, adam: added to the root of the second moment"),
     ROW("weight-decay", decay, MF_REAL, "0.01", "decay of the weights"),
+    ROW("no-decay", no_decay, MF_FLAG, NULL,
+        "weight decay of what linear layers and convolutions multiply by alone: norms, biases, embeddings and "
+        "positions have none"),
+    ROW("rate-of", rate_of, MF_TEXT, NULL,
+        "factors of the learning rate of parts of the network, by names: text=0.1,image.stem=0.5"),
     ROW("clip", clip, MF_REAL, "1", "largest norm of the gradients of a step; 0: any"),
     ROW("average", average, MF_REAL, NULL,
         "scores and files have the moving average of the weights over this share of the run; 0: the weights; left out: "
@@ -490,6 +495,8 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
                                    .args = args_of(o, set->dims[0] == 1),
                                    .task = task,
                                    .freeze = o->freeze && *o->freeze ? o->freeze : NULL,
+                                   .rate_of = o->rate_of && *o->rate_of ? o->rate_of : NULL,
+                                   .plain = o->no_decay,
                                    .optimiser = optimizer_of(o->optimizer),
                                    .moments = {.momentum = o->momentum},
                                    .decay = o->decay,

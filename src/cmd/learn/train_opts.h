@@ -11,7 +11,7 @@
 struct mf_train_cmd {
     struct mf_common common;
     struct mf_keep keep;
-    const char *data, *results_dir, *arch, *model, *freeze, *teacher, *merit, *phase, *resume;
+    const char *data, *results_dir, *arch, *model, *freeze, *rate_of, *teacher, *merit, *phase, *resume;
     struct mf_texts columns, condition, augment;
     long width, depth, heads, patch, blocks, deep, attention, text_width, text_depth;
     long experts, top;
@@ -32,7 +32,7 @@ struct mf_train_cmd {
     int monitor;
     long scale_window, scale_patience, max_skips, compare;
     double loss_scale;
-    int new_head, auto_batch, deepspeed, show_list, spill, mixed, compile;
+    int new_head, auto_batch, deepspeed, show_list, spill, mixed, compile, no_decay;
     int exact, no_csv, no_events, no_plots, debug, unchecked;
 };
 

@@ -39,6 +39,8 @@ char *mf_train_problem(const struct mf_dataset *set, const struct mf_train_opts 
     if (o->schedule.log) fprintf(to, "--warmup-shape: log\n");
     if (o->average > 0) fprintf(to, "--average: %.17g\n", o->average);
     if (o->freeze) fprintf(to, "--freeze: %s\n", o->freeze);
+    if (o->rate_of) fprintf(to, "--rate-of: %s\n", o->rate_of);
+    if (o->plain) fprintf(to, "--no-decay: on\n");
     MF_ASSERT(fclose(to) == 0);
     return text;
 }

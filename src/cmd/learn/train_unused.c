@@ -29,6 +29,7 @@ void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, c
         MF_UNUSED(s, "--optimizer sgd does not use it", "beta-1", "beta-2", "epsilon");
     else
         mf_unused(s, (const char *const[]){"momentum", NULL}, "--optimizer %s does not use it", o->optimizer);
+    if (!(o->decay > 0)) MF_UNUSED(s, "there is no weight decay", "no-decay");
     if (!mf_train_is(o, "moe")) MF_UNUSED(s, "it is of --arch moe", "features");
     if (!mf_train_is(o, "vqa")) MF_UNUSED(s, "it is of --arch vqa", "image");
     if (!mf_train_is(o, "moe") && o->experts == 0)

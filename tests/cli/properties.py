@@ -25,15 +25,19 @@ def properties(*words, ranks=1, **more):
 
 
 def spheres():
+    """The conductivity, its bounds, and the error of the grid, which is no less than the true one in five of six."""
+    covered = 0
     places = (np.arange(32) + 0.5) / 32 - 0.5
     z, y, x = np.meshgrid(places, places, places, indexing="ij")
     for (radius, k), (exact, percent) in SPHERES.items():
         np.save("ball.npy", (x * x + y * y + z * z < radius ** 2).astype(np.uint8))
-        got = properties("ball.npy", "--conductivity", 1, k, "--boundary", "periodic", "--axes", "x", "--tolerance", 1e-6)
+        got = properties("ball.npy", "--conductivity", 1, k, "--boundary", "periodic", "--axes", "x", "--tolerance", 1e-6, "--error-bars")
         miss = 100 * (got["conductivity"]["x"] / exact - 1)
         check(abs(miss - percent) < 0.02, f"spheres of radius {radius}, conductivity {k}: {miss} % from {exact}")
         low, high = got["bounds"]["hashin_shtrikman"]
         check(low * (1 - 1e-6) <= got["conductivity"]["x"] <= high * (1 + 1e-6) and got["iterations"]["x"] <= 10, f"bounds of spheres: {got}")
+        covered += abs(got["conductivity"]["x"] - exact) <= got["conductivity"]["error"]["grid"]["x"]
+    check(covered >= 5, f"the error of the grid covers {covered} of 6")
 
 
 def reciprocal():
@@ -53,6 +57,24 @@ def same_anywhere():
         for one in all_of:
             one.pop("seconds"), one.pop("bytes")
         check(all_of[0] == all_of[1] == all_of[2] and all_of[0]["conductivity"]["z"] > 0, f"{words}: ranks or threads change {all_of}")
+
+
+def parts():
+    """The error of the sample: the same parts as files of their own."""
+    volume = blobs((16, 18, 20), (0.4, 0.6), 9, 1.5)
+    np.save("whole.npy", volume)
+    got = properties("whole.npy", "--conductivity", 0.3, 1, "--axes", "y", "--error-bars")["conductivity"]["error"]
+    names = []
+    for z, y, x in np.ndindex(2, 2, 2):
+        names.append(f"part{z}{y}{x}.npy")
+        np.save(names[-1], volume[8 * z:8 * z + 8, 9 * y:9 * y + 9, 10 * x:10 * x + 10])
+    want = properties(*names, "--conductivity", 0.3, 1, "--axes", "y")
+    large, small = got["parts"]["y"]
+    check(large["count"] == 8 and np.allclose([large["mean"], large["deviation"]], [want["mean"]["y"], want["deviation"]["y"]], rtol=1e-9), f"parts: {got}")
+    rate = min(1.5, max(0, np.log2(small["deviation"] / large["deviation"])))
+    check(np.isclose(got["sample"]["y"], large["deviation"] / 2 ** rate), f"the whole: {got}")
+    edge = properties("whole.npy", "--conductivity", 0.3, 1, "--axes", "y", "--edge-for", "2%", ranks=3)
+    check(np.isclose(edge["edge"]["y"] * 2 ** (2 / 3), got["edge_for_1_percent"]["y"]) and edge["parts"] == got["parts"], f"--edge-for: {edge}, {got}")
 
 
 def several():
@@ -94,15 +116,26 @@ def grey():
     check(json.load(open("out.json"))["file"] == "grey.npy", "--output")
 
 
+def seam():
+    """A scan does not continue behind its faces; a period does."""
+    np.save("scan.npy", blobs((20, 40, 40), (0.5, 0.5), 2, 3)[:, :25])
+    for ranks in (1, 3):
+        done = runs.run(PROGRAM, "properties", "scan.npy", "--conductivity", 0.5, 1, "--boundary", "periodic", ranks=ranks, mpiexec=MPIEXEC)
+        warned = [line for line in done.err.splitlines() if "do not match" in line]
+        check(done.status == 0 and len(warned) == 1 and "along y" in warned[0], f"a scan as a period: {done}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("volume.npy", blobs((44, 36, 34), (0.5, 0.5), 5, 2.5))
     spheres()
     reciprocal()
     same_anywhere()
+    parts()
     several()
     spacing()
     no_way()
     grey()
+    seam()
     os.chdir("/")
 finish("properties")

@@ -19,9 +19,9 @@ struct properties {
     struct mf_reals conductivity, spacing;
     struct mf_longs conducting, labels, crop;
     struct mf_texts axes;
-    const char *boundary, *sides, *threshold, *dataset, *unit;
+    const char *boundary, *sides, *threshold, *dataset, *unit, *edge_for;
     double tolerance;
-    int crop_bar;
+    int crop_bar, error_bars;
 };
 
 static const struct mf_opt rows[] = {
@@ -36,6 +36,10 @@ static const struct mf_opt rows[] = {
               "between plates: no flux leaves through the other faces, or they are joined"),
     MF_OPT(properties, "axes", axes, MF_TEXTS, NULL, "along which axes, as z x (else all)"),
     MF_OPT(properties, "tolerance", tolerance, MF_REAL, "1e-4", "relative error of the conductivity at which to stop"),
+    MF_OPT(properties, "error-bars", error_bars, MF_FLAG, NULL,
+           "the errors of the grid and of the sample as well; takes about three times as long"),
+    MF_OPT(properties, "edge-for", edge_for, MF_TEXT, NULL,
+           "only the edge of a volume whose conductivity would deviate by so much, as 1%"),
     MF_OPT(properties, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"),
     MF_OPT(properties, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_ARRAY_ROWS(properties),
@@ -79,9 +83,23 @@ static int find_axes(const struct mf_texts *axes, int wanted[3])
     return MF_OK;
 }
 
+/** "1%" or "1": a hundredth. NULL: 0. */
+static int find_share(const char *text, double *share)
+{
+    char *end;
+
+    *share = 0;
+    if (!text) return MF_OK;
+    *share = strtod(text, &end) / 100;
+    if (end == text || (*end && strcmp(end, "%") != 0) || !(*share > 0 && *share < 1))
+        return mf_fail(MF_USAGE, "--edge-for %s: above 0%% and below 100%%, as 1%%", text);
+    return MF_OK;
+}
+
 static int check(const struct mf_session *session, void *options)
 {
     const struct properties *o = options;
+    double share;
     int wanted[3];
 
     if (mf_options_positional(session->options, NULL) == 0)
@@ -98,6 +116,7 @@ static int check(const struct mf_session *session, void *options)
     if (strcmp(o->boundary, "periodic") == 0 && mf_options_given(session->options, "sides"))
         return mf_fail(MF_USAGE, "--sides is for plates, but --boundary periodic joins all faces");
     MF_TRY(find_axes(&o->axes, wanted));
+    MF_TRY(find_share(o->edge_for, &share));
     MF_TRY(mf_spacing_check(&o->spacing));
     return mf_crop_check(&o->crop, o->crop_bar);
 }
@@ -183,6 +202,33 @@ static struct mf_conduct_opts options_of(const struct properties *o, const struc
     return opts;
 }
 
+/** --edge-for needs no error of the grid. */
+static int find_errors(struct mf_session *s, const struct mf_micro *micro, int axis, const struct mf_conduct_opts *opts,
+                       struct mf_conducted *c)
+{
+    c->grid[axis] = NAN;
+    if (!c->share)
+        MF_TRY(mf_conduct_grid_error(s->comm, s->queue, s->arena, micro, axis, opts, c->axis[axis].k, &c->grid[axis]));
+    return mf_conduct_sample_error(s->comm, s->queue, s->arena, micro, axis, opts, &c->sample[axis]);
+}
+
+/** A period whose opposite faces have little to do with each other is no period. */
+static int warn_of_seams(struct mf_session *s, const struct mf_micro *micro, const struct mf_conducted *c)
+{
+    for (int a = 3 - micro->ndim; a < 3; ++a) {
+        double seam = 0, inside = 0;
+
+        if (micro->slab.dims[a] < 3) continue;
+        MF_TRY(mf_conduct_seam(s->comm, s->arena, micro, a, &seam, &inside));
+        if (seam > 0.01 && seam > 2 * inside)
+            mf_warn(
+                "'%s': opposite faces along %c do not match: %.0f %% of their voxels differ, of neighbouring planes "
+                "%.0f %%; try: --boundary plates",
+                c->file, "zyx"[a], 100 * seam, 100 * inside);
+    }
+    return MF_OK;
+}
+
 static int conduct_file(struct mf_session *s, const struct properties *o, struct mf_micro *micro,
                         struct mf_conducted *c)
 {
@@ -198,8 +244,14 @@ static int conduct_file(struct mf_session *s, const struct properties *o, struct
     memcpy(c->label, micro->label, sizeof c->label);
     count_fractions(s->comm, micro, c->fraction);
     opts = options_of(o, c);
-    for (int a = 0; a < 3; ++a)
-        if (c->wanted[a]) MF_TRY(mf_conduct(s->comm, s->queue, s->arena, micro, a, &opts, &c->axis[a]));
+    c->has_errors = o->error_bars || o->edge_for;
+    if (opts.boundary == MF_CONDUCT_PERIODIC) MF_TRY(warn_of_seams(s, micro, c));
+    MF_TRY(find_share(o->edge_for, &c->share));
+    for (int a = 0; a < 3; ++a) {
+        if (!c->wanted[a]) continue;
+        MF_TRY(mf_conduct(s->comm, s->queue, s->arena, micro, a, &opts, &c->axis[a]));
+        if (c->has_errors) MF_TRY(find_errors(s, micro, a, &opts, c));
+    }
     return MF_OK;
 }
 

@@ -4,7 +4,7 @@
 
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
-#include "src/prop/conduct.h"
+#include "src/prop/error.h"
 
 /** Conduction through a file. */
 struct mf_conducted {
@@ -17,6 +17,10 @@ struct mf_conducted {
     double most;                                      /* the largest of them: what results are relative to */
     const char *boundary;
     struct mf_conduct axis[3];
+    int has_errors; /* the following are known */
+    double grid[3]; /* errors; NAN: unknown */
+    struct mf_conduct_sample sample[3];
+    double share; /* of --edge-for; 0: not asked */
     double seconds;
     size_t bytes; /* this rank's largest use of memory */
 };

@@ -38,6 +38,33 @@ static struct mf_conduct_bounds bounds(const struct mf_conducted *c)
     return mf_conduct_bounds(c->ndim, (size_t)c->phases, c->fraction, c->k);
 }
 
+static double edge_for(const struct mf_conducted *c, int axis)
+{
+    return mf_conduct_edge_for(&c->sample[axis], c->ndim, c->axis[axis].k, c->share ? c->share : 0.01);
+}
+
+enum value { K, RELATIVE, TAU, TAU_CARRYING, FORMATION, CARRIES, SOLVER, GRID, SAMPLE, EDGE, STEPS, SPREAD };
+
+static double value_of(const struct mf_conducted *c, int a, enum value which)
+{
+    const struct mf_conduct *r = &c->axis[a];
+
+    switch (which) {
+    case K: return r->k * c->most;
+    case RELATIVE: return r->k;
+    case TAU: return tortuosity(c, a);
+    case TAU_CARRYING: return tortuosity_carrying(c, a);
+    case FORMATION: return 1 / r->k;
+    case CARRIES: return r->carries;
+    case SOLVER: return r->left * r->k * c->most;
+    case GRID: return c->grid[a] * c->most;
+    case SAMPLE: return c->sample[a].deviation * c->most;
+    case EDGE: return edge_for(c, a);
+    case STEPS: return (double)r->steps;
+    default: return r->spread;
+    }
+}
+
 /* -- text -- */
 
 static void axis_text(FILE *to, const struct mf_conducted *c, int a)
@@ -54,9 +81,34 @@ static void axis_text(FILE *to, const struct mf_conducted *c, int a)
     fprintf(to, ", formation factor %.5g; %zu iterations\n", 1 / r->k, r->steps);
 }
 
+static void errors_text(FILE *to, const struct mf_conducted *c, int a)
+{
+    const struct mf_conduct_sample *s = &c->sample[a];
+
+    fprintf(to, "     errors: solver %.1g, grid %.2g, sample %.2g; 1 %% takes an edge of %.0f voxels\n",
+            value_of(c, a, SOLVER), value_of(c, a, GRID), value_of(c, a, SAMPLE), edge_for(c, a));
+    for (int i = 0; i < MF_CONDUCT_CUTS && s->parts[i].count; ++i)
+        fprintf(to, "     %zu parts with an edge of %.3g voxels: %.5g, deviation %.2g\n", s->parts[i].count,
+                s->parts[i].edge, s->parts[i].mean * c->most, s->parts[i].deviation * c->most);
+}
+
+/** --edge-for */
+static void edges_text(FILE *to, const struct mf_conducted *c)
+{
+    for (int a = 0; a < 3; ++a)
+        if (c->wanted[a])
+            fprintf(to, "%s: %s: an edge of %.0f voxels for a deviation of %g %%\n", c->file, axis_name[a],
+                    edge_for(c, a), 100 * c->share);
+}
+
 void mf_conducted_text(FILE *to, const struct mf_conducted *c)
 {
     const struct mf_conduct_bounds b = bounds(c);
+
+    if (c->share) {
+        edges_text(to, c);
+        return;
+    }
 
     fprintf(to, "%s: ", c->file);
     for (int a = 3 - c->ndim; a < 3; ++a) fprintf(to, "%s%zu", a > 3 - c->ndim ? " x " : "", c->dims[a]);
@@ -64,32 +116,16 @@ void mf_conducted_text(FILE *to, const struct mf_conducted *c)
     for (int p = 0; p < c->phases; ++p)
         fprintf(to, " label %ld: fraction %.4f, conductivity %g%s", c->label[p], c->fraction[p], c->k[p],
                 p + 1 < c->phases ? ";" : "\n");
-    for (int a = 0; a < 3; ++a)
-        if (c->wanted[a]) axis_text(to, c, a);
+    for (int a = 0; a < 3; ++a) {
+        if (!c->wanted[a]) continue;
+        axis_text(to, c, a);
+        if (c->has_errors) errors_text(to, c, a);
+    }
     fprintf(to, "  bounds: %.5g to %.5g (Wiener), %.5g to %.5g (Hashin-Shtrikman)\n", b.series, b.parallel,
             b.hashin_low, b.hashin_high);
 }
 
 /* -- JSON -- */
-
-enum value { K, RELATIVE, TAU, TAU_CARRYING, FORMATION, CARRIES, SOLVER, STEPS, SPREAD };
-
-static double value_of(const struct mf_conducted *c, int a, enum value which)
-{
-    const struct mf_conduct *r = &c->axis[a];
-
-    switch (which) {
-    case K: return r->k * c->most;
-    case RELATIVE: return r->k;
-    case TAU: return tortuosity(c, a);
-    case TAU_CARRYING: return tortuosity_carrying(c, a);
-    case FORMATION: return 1 / r->k;
-    case CARRIES: return r->carries;
-    case SOLVER: return r->left * r->k * c->most;
-    case STEPS: return (double)r->steps;
-    default: return r->spread;
-    }
-}
 
 /* One value along each axis; null where it is infinite. */
 static struct mf_json *along(const struct mf_conducted *c, enum value which)
@@ -153,14 +189,57 @@ static struct mf_json *phases_json(const struct mf_conducted *c)
     return list;
 }
 
+/** Conductivities of parts: {"z": [{"count", "edge", "mean", "deviation"}, ..], ..}. */
+static struct mf_json *parts_json(const struct mf_conducted *c)
+{
+    struct mf_json *json = mf_json_object();
+
+    for (int a = 0; a < 3; ++a) {
+        struct mf_json *list;
+
+        if (!c->wanted[a]) continue;
+        mf_json_put(json, axis_name[a], list = mf_json_array());
+        for (int i = 0; i < MF_CONDUCT_CUTS && c->sample[a].parts[i].count; ++i) {
+            const struct mf_conduct_parts *p = &c->sample[a].parts[i];
+            struct mf_json *one = mf_json_object();
+
+            MF_JSON(one, "count", p->count, "edge", p->edge, "mean", p->mean * c->most, "deviation",
+                    p->deviation * c->most);
+            mf_json_put(list, NULL, one);
+        }
+    }
+    return json;
+}
+
+static struct mf_json *edges_json(const struct mf_conducted *c)
+{
+    struct mf_json *json = mf_json_object();
+
+    MF_JSON(json, "file", c->file, "percent", 100 * c->share, "edge", along(c, EDGE), "parts", parts_json(c));
+    return json;
+}
+
+static struct mf_json *errors_json(const struct mf_conducted *c)
+{
+    struct mf_json *error = mf_json_object();
+
+    mf_json_put(error, "solver", along(c, SOLVER));
+    if (!c->has_errors) return error;
+    MF_JSON(error, "grid", along(c, GRID), "sample", along(c, SAMPLE), "parts", parts_json(c), "edge_for_1_percent",
+            along(c, EDGE));
+    return error;
+}
+
 struct mf_json *mf_conducted_json(const struct mf_conducted *c)
 {
-    struct mf_json *json = mf_json_object(), *k = along(c, K), *error = mf_json_object();
+    struct mf_json *json, *k;
     const int first = 3 - c->ndim;
 
+    if (c->share) return edges_json(c);
+    json = mf_json_object();
+    k = along(c, K);
     put_tensor(c, k);
-    mf_json_put(error, "solver", along(c, SOLVER));
-    mf_json_put(k, "error", error);
+    mf_json_put(k, "error", errors_json(c));
     mf_json_text(json, "file", c->file);
     if (c->ndim == 3)
         mf_json_reals(json, "shape", (double[]){(double)c->dims[0], (double)c->dims[1], (double)c->dims[2]}, 3);

@@ -15,6 +15,7 @@
 
 #include "mpi/comm.h"
 #include "src/base/err.h"
+#include "src/base/guest.h"
 #include "src/base/stop.h"
 
 enum { PIPE_BYTES = 1 << 20 };
@@ -228,6 +229,11 @@ int mf_guard(const char *path, double seconds, int (*work)(void *context, FILE *
     sigset_t before;
     pid_t pid;
 
+    if (mf_is_guest())
+        return mf_fail(MF_INPUT,
+                       "cannot read '%s': a library decodes no file of this kind in the process of its host; try: read "
+                       "it there, and give the array",
+                       path);
     if (pipe2(data, O_CLOEXEC) != 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
     if (pipe2(status, O_CLOEXEC) != 0) {
         close(data[0]);

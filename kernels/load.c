@@ -9,6 +9,7 @@
 
 #include "src/base/child.h"
 #include "src/base/err.h"
+#include "src/base/guest.h"
 
 #define LIBRARY "libmesoforge_cuda.so"
 
@@ -53,6 +54,9 @@ int mf_load_cuda(const struct mf_backend **backend)
     const char *path = mf_load_cuda_path();
     void *library;
 
+    if (mf_is_guest()) /* the back end takes functions from the program */
+        return mf_fail(MF_DEVICE,
+                       "--device: the library computes on cores, and the program on GPUs; try: --device cpu");
     if (!loaded) {
         if (!*path)
             return mf_fail(MF_DEVICE, "--device: the cuda back end is not installed (no " LIBRARY "); try: --device "

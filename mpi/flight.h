@@ -27,8 +27,8 @@ void mf_flight_leave(struct mf_flight *own, uint64_t number);
 /**
  * Writes what is known of all ranks, below the sentence @p why, to a file in the current folder. Returns its name,
  * mesoforge-flight-[JOB-]HOST-PROCESS.tsv. @p view NULL: nothing is known, because no watch runs yet. Returns NULL
- * where writing takes more than a second. A file system that does not answer may be why the job ends. Any thread, but
- * only once in a process.
+ * in a guest (src/base/guest.h), and where writing takes more than a second. A file system that does not answer may be
+ * why the job ends. Any thread, but only once in a process.
  */
 const char *mf_flight_write(const struct mf_watch_view *view, const char *why);
 

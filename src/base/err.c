@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/guest.h"
 #include "src/base/last_words.h"
 
 static _Thread_local char text[MF_ERR_TEXT];
@@ -59,12 +60,14 @@ static void only_once(int code)
         mine = 1;
         return;
     }
+    if (mine && mf_is_guest()) abort();
     if (mine) _exit(code);
     for (;;) pause();
 }
 
 static _Noreturn void end(int code)
 {
+    if (mf_is_guest()) abort();
     if (last_words) last_words(last_context);
     if (die_hook) die_hook(code);
     exit(code);
@@ -76,12 +79,18 @@ void mf_end(int code)
     end(code);
 }
 
-/* Prints with one write, without stdio's buffers: lines of several ranks do not mix, and no lock can block it. */
+/* One write, without stdio's buffers: lines of several ranks do not mix, and no lock can block it. */
+static void print_last(const char *line)
+{
+    const size_t n = strlen(line);
+
+    if (write(STDERR_FILENO, line, n) != (ssize_t)n) return; /* nobody listens */
+}
+
 void mf_die(int code, const char *file, int line, const char *format, ...)
 {
     char said[MF_ERR_TEXT], where[256] = "", whole[MF_ERR_TEXT + sizeof where];
     va_list args;
-    int n;
 
     only_once(code);
     va_start(args, format);
@@ -90,8 +99,11 @@ void mf_die(int code, const char *file, int line, const char *format, ...)
     for (char *c = said; *c; ++c)
         if (*c == '\n') *c = ' ';
     if (code == MF_BROKEN) snprintf(where, sizeof where, " (%.200s:%d)", file, line);
-    n = snprintf(whole, sizeof whole, "mesoforge: broken: %s%s\n", said, where);
-    if (write(STDERR_FILENO, whole, (size_t)n) != n) end(code); /* nobody listens */
+    snprintf(whole, sizeof whole, "mesoforge: broken: %s%s\n", said, where);
+    if (mf_is_guest())
+        mf_guest_last(whole);
+    else
+        print_last(whole);
     end(code);
 }
 

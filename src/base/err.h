@@ -38,7 +38,8 @@ void mf_err_clear(void);
 void mf_err_take(char *why, size_t size);
 
 /** Prints one line "mesoforge: broken: <text>", for a bug (MF_BROKEN) with "(file:line)". Then calls the hook and exits
- * with @p code. Never returns. Any thread may call it; only the first prints. */
+ * with @p code. Never returns. Any thread may call it; only the first prints. A guest (guest.h) hands the line over,
+ * and aborts. */
 void mf_die(int code, const char *file, int line, const char *format, ...)
     __attribute__((noreturn, format(printf, 4, 5)));
 

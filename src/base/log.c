@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/err.h"
+#include "src/base/guest.h"
 #include "src/base/log_divert.h"
 
 static int own_rank, ranks = 1;
@@ -17,7 +18,7 @@ static int hushed;
 static FILE *copy;
 static int cut_by; /* errno of the first line that the copy did not take */
 static _Thread_local struct {
-    void (*take)(void *context, int warns, const char *line);
+    void (*take)(void *context, enum mf_log_level level, const char *line);
     void *context;
 } divert;
 static int bar_open; /* a bar stands on the terminal and its line has not ended */
@@ -35,7 +36,7 @@ void mf_log_open(int rank, int size, enum mf_log_level new_level)
     own_rank = rank;
     ranks = size;
     level = new_level;
-    setvbuf(stderr, NULL, _IOLBF, 0);
+    if (!mf_is_guest()) setvbuf(stderr, NULL, _IOLBF, 0);
 }
 
 int mf_log_copy(const char *path)
@@ -53,7 +54,7 @@ int mf_log_copy(const char *path)
     return MF_OK;
 }
 
-void mf_log_divert(void (*take)(void *context, int warns, const char *line), void *context)
+void mf_log_divert(void (*take)(void *context, enum mf_log_level level, const char *line), void *context)
 {
     divert.take = take;
     divert.context = context;
@@ -77,9 +78,10 @@ static void say(enum mf_log_level at, const char *prefix, const char *format, va
 
     if (divert.take) {
         vsnprintf(line, sizeof line, format, args);
-        divert.take(divert.context, at == MF_WARN, line);
+        divert.take(divert.context, at, line);
         return;
     }
+    if (mf_is_guest()) return;
     if (at > level || (hushed && at > MF_WARN) || (own_rank != 0 && level < MF_DEBUG)) return;
     vsnprintf(line, sizeof line, format, args);
     results_first();
@@ -154,7 +156,7 @@ void mf_progress_of(const char *what, long done, long total, double work, double
     double now = mf_now(), left;
     int terminal = isatty(STDERR_FILENO), ended = total > 0 && done >= total;
 
-    if (level < MF_INFO || own_rank != 0) return;
+    if (level < MF_INFO || own_rank != 0 || mf_is_guest()) return;
     if (last < 0 || done < last || strncmp(of, what, sizeof of - 1) != 0) {
         snprintf(of, sizeof of, "%s", what);
         start = now;

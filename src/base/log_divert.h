@@ -1,9 +1,11 @@
-/* Lines of the log that a caller takes itself, such as those about the image of a client. */
+/* Lines of the log that a caller takes itself, as those about a client's image, or those of a library. */
 #ifndef MF_BASE_LOG_DIVERT_H
 #define MF_BASE_LOG_DIVERT_H
 
-/** From here on lines of this thread go to @p take, and are not printed. With NULL they are printed again. @p warns is
- * 1 for a warning. */
-void mf_log_divert(void (*take)(void *context, int warns, const char *line), void *context);
+#include "src/base/log.h"
+
+/** From here on lines of this thread, of all levels, go to @p take, and are not printed. With NULL they are printed
+ * again; in a guest (guest.h) they are dropped. */
+void mf_log_divert(void (*take)(void *context, enum mf_log_level level, const char *line), void *context);
 
 #endif

@@ -1,5 +1,5 @@
 /* Signals. SIGTERM, SIGUSR1, SIGINT, SIGHUP and SIGXCPU ask a run to save and leave, SIGUSR2 to save and go on.
- * Rule: in a process that has nothing to save a signal ends it at once. */
+ * Rule: in a process that has nothing to save a signal ends it at once. A guest (guest.h) takes no signals. */
 #ifndef MF_BASE_STOP_H
 #define MF_BASE_STOP_H
 

@@ -156,12 +156,12 @@ static char *renamed(const struct image *i, const char *sentence)
     return to.at;
 }
 
-static void take_line(void *image, int warns, const char *line)
+static void take_line(void *image, enum mf_log_level level, const char *line)
 {
     struct image *i = image;
     char *text;
 
-    if (!warns) return;
+    if (level != MF_WARN) return;
     text = renamed(i, line);
     mf_json_text(i->notes, NULL, text);
     free(text);

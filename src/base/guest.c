@@ -1,0 +1,27 @@
+/* See guest.h. */
+#include "src/base/guest.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+static atomic_int is_guest;
+
+static struct {
+    void (*take)(void *context, const char *line);
+    void *context;
+} broken;
+
+void mf_guest_begin(void) { atomic_store(&is_guest, 1); }
+
+int mf_is_guest(void) { return atomic_load_explicit(&is_guest, memory_order_relaxed); }
+
+void mf_guest_broken(void (*take)(void *context, const char *line), void *context)
+{
+    broken.context = context;
+    broken.take = take;
+}
+
+void mf_guest_last(const char *line)
+{
+    if (broken.take) broken.take(broken.context, line);
+}

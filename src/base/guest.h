@@ -1,0 +1,17 @@
+/* Whose process this is. The program owns its process: it prints, takes signals, starts children and exits. A library
+ * is a guest in the process of another program, and does none of these. */
+#ifndef MF_BASE_GUEST_H
+#define MF_BASE_GUEST_H
+
+/** From now on this code is a guest. Any thread may call it, again too. */
+void mf_guest_begin(void);
+int mf_is_guest(void);
+
+/** Names the function that gets the line of a breakage, before mf_die() aborts the process of a guest. Any thread may
+ * break. NULL: none. */
+void mf_guest_broken(void (*take)(void *context, const char *line), void *context);
+
+/** Hands it @p line. For mf_die() alone. */
+void mf_guest_last(const char *line);
+
+#endif

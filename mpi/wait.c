@@ -1,7 +1,6 @@
 /* See wait.h. */
 #include "mpi/wait.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -33,7 +32,7 @@ static double now(void) /* [us] */
     return 1e6 * (double)at.tv_sec + 1e-3 * (double)at.tv_nsec;
 }
 
-int sched_yield(void)
+void mf_wait_yield(void)
 {
     static _Thread_local int sleeps;
     double before;
@@ -41,12 +40,11 @@ int sched_yield(void)
     if (sleeps > 0) {
         --sleeps;
         (void)nanosleep(&(struct timespec){.tv_nsec = SLEEP}, NULL);
-        return 0;
+        return;
     }
     before = now();
     (void)syscall(SYS_sched_yield);
     if (sleeps_too && now() - before > LONG) sleeps = SLEEPS;
-    return 0;
 }
 
 long mf_wait_pauses(const struct mf_comm *comm) { return more_than_cores(comm->impl->node_ranks) ? 0 : PAUSES; }
@@ -54,7 +52,7 @@ long mf_wait_pauses(const struct mf_comm *comm) { return more_than_cores(comm->i
 void mf_wait_turn(long turn, long pauses)
 {
     if (turn >= pauses) {
-        (void)sched_yield();
+        mf_wait_yield();
         return;
     }
 #if defined __x86_64__

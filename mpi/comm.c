@@ -161,7 +161,7 @@ void mf_impl_on_node(struct mf_comm *comm)
     MPI_Bcast(&comm->impl->leader, 1, MPI_INT, 0, comm->impl->node);
 }
 
-static void local_ranks(struct mf_comm *comm)
+void mf_impl_meet_node(struct mf_comm *comm)
 {
     MPI_Comm node;
 
@@ -187,16 +187,28 @@ struct mf_comm_impl *mf_impl_new(MPI_Comm ranks)
     return impl;
 }
 
-static struct mf_comm_impl *world_new(void)
+struct mf_comm_impl *mf_impl_world(MPI_Comm ranks)
 {
     struct mf_comm_impl *impl;
     MPI_Errhandler handler;
 
     MPI_Comm_create_errhandler(mpi_error, &handler);
+    MPI_Comm_set_errhandler(ranks, handler);
+    MPI_Errhandler_free(&handler);
+    impl = mf_impl_new(ranks);
+    impl->group.id = MF_WATCH_WORLD;
+    return impl;
+}
+
+/* The handler of errors of all that others make of MPI_COMM_WORLD, as HDF5 does, is ours as well. */
+static struct mf_comm_impl *world_new(void)
+{
+    struct mf_comm_impl *impl = mf_impl_world(copy_of(MPI_COMM_WORLD));
+    MPI_Errhandler handler;
+
+    MPI_Comm_get_errhandler(impl->ranks, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Errhandler_free(&handler);
-    impl = mf_impl_new(copy_of(MPI_COMM_WORLD));
-    impl->group.id = MF_WATCH_WORLD;
     return impl;
 }
 
@@ -245,7 +257,7 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
     if (!registered) atexit(left_without_closing);
     registered = 1;
     comm->impl = world_new();
-    local_ranks(comm);
+    mf_impl_meet_node(comm);
     if (comm->size > 1) (void)signal(SIGPIPE, SIG_IGN); /* of a socket to a lost rank: MPI says it, not the signal */
     if (comm->size > 1) mf_watch_open(comm, comm->impl->leader);
     mf_watch_join(&comm->impl->group);

@@ -32,6 +32,12 @@ extern size_t mf_comm_most;
 /** Number of bytes (or elements) from @p at on that the next call moves; 0: none is left. */
 static inline size_t mf_piece(size_t bytes, size_t at) { return bytes > at ? mf_min(bytes - at, mf_comm_most) : 0; }
 
+/** mf_impl_new() for a world: errors of MPI on it end the job. Collective. */
+struct mf_comm_impl *mf_impl_world(MPI_Comm ranks);
+
+/** Makes comm->impl->node, and sets local ranks and leader. Collective. */
+void mf_impl_meet_node(struct mf_comm *comm);
+
 /** Makes the inside of a communicator for the ranks of @p ranks, which it takes over. Collective. */
 struct mf_comm_impl *mf_impl_new(MPI_Comm ranks);
 

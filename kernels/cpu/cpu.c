@@ -19,7 +19,7 @@ static int here(void) { return MF_OK; }
 
 /* Numbers below 1e-38 count as zero, in these threads and those that they start. A core takes a hundred times as long
  * for them. Second moments of small gradients are such numbers. */
-static void flush_tiny(int threads)
+void mf_cpu_flush_tiny(int threads)
 {
 #ifdef __SSE2__
 #pragma omp parallel num_threads(threads)
@@ -45,7 +45,7 @@ static int queue_open(struct mf_queue **queue, int device, int threads, int dete
     q->host = host;
     q->threads = threads > 0 ? threads : 1;
     q->deterministic = deterministic;
-    flush_tiny(q->threads);
+    mf_cpu_flush_tiny(q->threads);
     *queue = q;
     return MF_OK;
 }

@@ -47,6 +47,9 @@ extern const struct mf_select_ops mf_select_cpu;
 extern const struct mf_label_ops mf_label_cpu;
 extern const struct mf_op_table mf_net_cpu;
 
+/** Numbers below 1e-38 count as zero from here on, in the calling thread and those of its loops. */
+void mf_cpu_flush_tiny(int threads);
+
 /** A pass over the planes of a slab, block by block. */
 struct mf_cpu_pass {
     size_t phases, planes, plane; /* voxels of a plane */

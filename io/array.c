@@ -19,6 +19,7 @@
 #include "io/guard.h"
 #include "io/h5.h"
 #include "io/image.h"
+#include "io/lent.h"
 #include "io/notes.h"
 #include "io/npy.h"
 #include "io/nrrd.h"
@@ -73,6 +74,7 @@ static int look(struct mf_array *a)
     struct stat info;
     int descriptor, rc;
 
+    if (mf_lent_open(a)) return MF_OK;
     if (mf_fault("io.open")) return mf_fail(MF_INPUT, "cannot open '%s': injected fault", a->path);
     if (stat(a->path, &info) != 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
     if (S_ISDIR(info.st_mode)) return refuse_folder(a->path);
@@ -277,9 +279,9 @@ static int check_claim(const struct mf_array *a)
 
 static int inspect_any(struct mf_array *a)
 {
-    if (a->format == MF_NPY)
+    if (a->format == MF_NPY && !a->lent)
         MF_TRY(mf_npy_inspect(a));
-    else
+    else if (!a->lent)
         MF_TRY(mf_guard(a->path, MF_GUARD_DECODING(a->bytes), inspect_there, inspect_here, a));
     MF_TRY(check_shape(a));
     MF_TRY(check_claim(a));
@@ -504,6 +506,7 @@ int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_
     if (array->cropped) return mf_crop_visit(array, first, count, take, context);
     if (mf_fault("io.read")) return mf_fail(MF_INPUT, "cannot read '%s': injected fault", array->path);
     if (count == 0) return MF_OK;
+    if (array->lent) return mf_lent_visit(array, first, count, take, context);
     if (array->coding == MF_PLAIN) return mf_npy_visit(array, first, count, take, context);
     return mf_guard(array->path, MF_GUARD_DECODING(bytes), visit_there, visit_here, &p);
 }

@@ -15,8 +15,9 @@ enum { MF_ARRAY_DIMS = 8, MF_DATASET_TEXT = 512, MF_UNSCALED_TEXT = 160, MF_NO_D
 enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5, MF_NRRD, MF_VTK, MF_NO_FORMAT };
 
 /** How a file stores values. MF_PLAIN: as in memory, except for the byte order. MF_LIBRARY: only a library can read
- * them. Others: see io/decode.h; VTK writes a size before the values, or stores compressed blocks. */
-enum mf_coding { MF_PLAIN, MF_LIBRARY, MF_GZIP, MF_ASCII, MF_BASE64, MF_BASE64_ZLIB, MF_ZLIB };
+ * them. MF_LENT: it is no file (io/lent.h). Others: see io/decode.h; VTK writes a size before the values, or stores
+ * compressed blocks. */
+enum mf_coding { MF_PLAIN, MF_LIBRARY, MF_LENT, MF_GZIP, MF_ASCII, MF_BASE64, MF_BASE64_ZLIB, MF_ZLIB };
 
 /** Facts about how an image was read that the user is told. */
 enum mf_array_said {
@@ -41,7 +42,8 @@ struct mf_no_data {
 };
 
 struct mf_array {
-    const char *path; /* borrowed */
+    const char *path;           /* borrowed */
+    const struct mf_lent *lent; /* MF_LENT: the array in memory; it counts as .npy */
     enum mf_format format;
     char kind;   /* 'b' Boolean, 'u', 'i', 'f' */
     size_t size; /* bytes of one element: 1, 2, 4, 8; as 'f' also 2 */

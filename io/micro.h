@@ -23,7 +23,8 @@ struct mf_micro {
     char name[MF_PHASES_MAX][MF_NAME_TEXT]; /* "" where the file has none */
     double spacing[3];                      /* {z, y, x} [unit]; 1 where unknown */
     char unit[MF_UNIT_TEXT];                /* "" unknown */
-    char hash[MF_HASH_TEXT];                /* SHA-256 of the input file in hexadecimal; "" before mf_micro_hash() */
+    char hash[MF_HASH_TEXT];                /* SHA-256 of the input file in hexadecimal; "" before mf_micro_hash(), and
+                                               of what is no file */
     struct mf_hashing *hashing[2];          /* rank 0: checksums of the files read, still running; io/hash.h */
     struct mf_micro *mask; /* mask on the same slab: phase 1 where a voxel does not count; NULL: all count */
     uint8_t *phase;        /* [slab.count][ny][nx], 0..P-1; NULL when grey is set */

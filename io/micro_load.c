@@ -9,6 +9,7 @@
 
 #include "io/atomic.h"
 #include "io/decode.h"
+#include "io/lent.h"
 #include "io/micro_priv.h"
 #include "src/base/cut.h"
 #include "src/base/enumerate.h"
@@ -260,6 +261,14 @@ static int see_before(struct mf_seal_seen *seen, int file, const char *path, uin
     return MF_OK;
 }
 
+/* Reads from the file, or copies from a lent array. */
+static int read_at(const struct mf_array *a, int file, void *to, size_t n, uint64_t at)
+{
+    if (!a->lent) return mf_read_at(file, mf_array_file(a), to, n, at);
+    memcpy(to, mf_lent_whole(a->lent) + at, n);
+    return MF_OK;
+}
+
 /* Piece by piece, each read to its place, counted and summed up while the processor has it. */
 static void read_part(const struct mf_reading *r, int file, uint64_t begin, struct part *p)
 {
@@ -273,7 +282,7 @@ static void read_part(const struct mf_reading *r, int file, uint64_t begin, stru
         const size_t n = end - at < STRAIGHT ? (size_t)(end - at) : STRAIGHT;
         uint8_t *to = r->micro->phase + (at - begin);
 
-        p->rc = mf_read_at(file, mf_array_file(&r->array), to, n, at);
+        p->rc = read_at(&r->array, file, to, n, at);
         if (p->rc != MF_OK) break;
         look = (struct mf_crc_look){0};
         if (seen.crc_of) mf_seal_see(&seen, to, n, at, &look);
@@ -305,12 +314,13 @@ static int read_straight(struct mf_reading *r)
 {
     const size_t row = mf_array_row(&r->array);
     const uint64_t begin = r->array.offset + r->part.rows.first * row;
-    const int file = mf_open(mf_array_file(&r->array), O_RDONLY);
+    const int file = r->array.lent ? -1 : mf_open(mf_array_file(&r->array), O_RDONLY);
     struct part *part;
     int rc = MF_OK;
     size_t n;
 
-    if (file < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", mf_array_file(&r->array), strerror(errno));
+    if (file < 0 && !r->array.lent)
+        return mf_fail(MF_INPUT, "cannot open '%s': %s", mf_array_file(&r->array), strerror(errno));
     part = MF_MUST(calloc(PARTS, sizeof *part), "parts of a file");
     n = cut_parts(begin, r->part.rows.count * row, part);
 #pragma omp parallel for schedule(guided) if (r->part.rows.count * row >= SHARED)
@@ -320,12 +330,13 @@ static int read_straight(struct mf_reading *r)
         if (part[i].rc != MF_OK && rc == MF_OK) rc = mf_fail(part[i].rc, "%s", part[i].text);
     }
     free(part);
-    close(file);
+    if (file >= 0) close(file);
     return rc;
 }
 
 static int is_straight(const struct mf_array *a)
 {
+    if (a->lent) return !a->cropped && mf_lent_whole(a->lent);
     return a->coding == MF_PLAIN && !a->cropped && !(a->fortran && a->ndim > 1);
 }
 

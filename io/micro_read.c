@@ -535,7 +535,7 @@ static int read_named(struct mf_reading *r, const char *given)
     if (rc == MF_OK) rc = mf_reading_scale(r);
     if (rc == MF_OK) {
         mf_reading_warn_bar(r);
-        if (r->comm->rank == 0 && !r->read->unhashed) start_hash(r);
+        if (r->comm->rank == 0 && !r->read->unhashed && !r->array.lent) start_hash(r);
         describe(r);
     }
     free(file);

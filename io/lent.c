@@ -1,0 +1,99 @@
+/* See lent.h. */
+#include "io/lent.h"
+
+#include <string.h>
+
+#include "io/decode.h"
+#include "src/base/bounds.h"
+#include "src/base/err.h"
+
+enum { PIECE = 1 << 16 }; /* bytes */
+
+static _Thread_local const struct mf_lent *lent_now;
+
+void mf_lend(const struct mf_lent *list) { lent_now = list; }
+
+const struct mf_lent *mf_lent_find(const char *name)
+{
+    const struct mf_lent *at = *name == '@' ? lent_now : NULL;
+
+    while (at && strcmp(at->name, name) != 0) at = at->next;
+    return at;
+}
+
+int mf_lent_open(struct mf_array *a)
+{
+    a->lent = mf_lent_find(a->path);
+    if (!a->lent) return 0;
+    a->format = MF_NPY;
+    a->coding = MF_LENT;
+    a->kind = a->lent->kind;
+    a->size = a->lent->size;
+    a->ndim = a->lent->ndim;
+    memcpy(a->shape, a->lent->shape, sizeof a->shape);
+    a->bytes = SIZE_MAX; /* there is no file that may be too short */
+    return 1;
+}
+
+const char *mf_lent_whole(const struct mf_lent *lent)
+{
+    size_t step = lent->size;
+
+    if (lent->swap && lent->size > 1) return NULL;
+    for (int i = lent->ndim - 1; i >= 0; step *= lent->shape[i--])
+        if (lent->shape[i] > 1 && lent->stride[i] != (ptrdiff_t)step) return NULL;
+    return lent->values;
+}
+
+/* Address of element @p at in C order, and *run: how many follow it along the last axis. */
+static const char *find(const struct mf_lent *l, size_t at, size_t *run)
+{
+    const char *from = l->values;
+
+    *run = l->ndim ? l->shape[l->ndim - 1] - at % l->shape[l->ndim - 1] : 1;
+    for (int i = l->ndim - 1; i >= 0; --i) {
+        from += (ptrdiff_t)(at % l->shape[i]) * l->stride[i];
+        at /= l->shape[i];
+    }
+    return from;
+}
+
+static void copy(const struct mf_lent *l, const char *from, size_t n, char *to)
+{
+    const ptrdiff_t step = l->ndim ? l->stride[l->ndim - 1] : 0;
+
+    if (step == (ptrdiff_t)l->size)
+        memcpy(to, from, n * l->size);
+    else
+        for (size_t k = 0; k < n; ++k) memcpy(to + k * l->size, from + (ptrdiff_t)k * step, l->size);
+}
+
+/* Elements from @p at on, in order. */
+static void gather(const struct mf_lent *l, size_t at, size_t n, char *to)
+{
+    for (size_t done = 0, run; done < n; done += run) {
+        const char *from = find(l, at + done, &run);
+
+        run = mf_min(run, n - done);
+        copy(l, from, run, to + done * l->size);
+    }
+    if (l->swap) mf_swap_bytes(to, n, l->size);
+}
+
+/* The array may have lost axes of length 1, which leaves the order of its elements. */
+int mf_lent_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take, void *context)
+{
+    const struct mf_lent *l = array->lent;
+    const size_t row = mf_array_row(array), most = PIECE / l->size, begin = first * row, n = count * row;
+    const char *whole = mf_lent_whole(l);
+    char piece[PIECE];
+
+    if (whole) return take(context, whole + begin * l->size, n, 0, 1);
+    for (size_t at = 0; at < n; at += most) {
+        const size_t now = mf_min(most, n - at);
+
+        gather(l, begin + at, now, piece);
+        MF_TRY(take(context, piece, now, at, 1));
+    }
+    return MF_OK;
+}

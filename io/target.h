@@ -146,6 +146,12 @@ int mf_target_load(const struct mf_comm *comm, const char *path, struct mf_targe
 int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf_target *target,
                    const struct mf_provenance *provenance);
 
+/** Visits the arrays of its descriptor file: their paths there, extents and axes ("phase level du dv"). */
+void mf_target_each(const struct mf_target *target,
+                    void (*visit)(void *context, const char *path, int ndim, const size_t *dims, const char *axes,
+                                  const double *values),
+                    void *context);
+
 /** Has the disk of @p path space for the arrays of @p target? Works before their values are known. MF_OUTPUT. Local. */
 int mf_target_room(const char *path, const struct mf_target *target);
 

@@ -71,3 +71,28 @@ void mf_target_path(const struct mf_target *t, int side, const char *name, char 
 
     snprintf(path, MF_TARGET_PATH, "/%s%s%s", t->sides == 3 ? normals[side] : "all", name ? "/" : "", name ? name : "");
 }
+
+void mf_target_each(const struct mf_target *t,
+                    void (*visit)(void *context, const char *path, int ndim, const size_t *dims, const char *axes,
+                                  const double *values),
+                    void *context)
+{
+    struct mf_target_part part[MF_TARGET_PARTS];
+    char path[MF_TARGET_PATH];
+
+    for (int i = 0; i < t->sides; ++i) {
+        struct mf_target_side side = t->side[i];
+
+        mf_target_parts(t, &side, part);
+        for (int k = 0; k < MF_TARGET_PARTS; ++k) {
+            if (!*part[k].at) continue;
+            mf_target_path(t, i, part[k].name, path);
+            visit(context, path, part[k].ndim, part[k].dims, part[k].axes, *part[k].at);
+        }
+    }
+    for (int k = 0; k < MF_WHOLE; ++k) {
+        const struct mf_target_part whole = mf_target_whole(t, k, NULL);
+
+        if (t->whole[k]) visit(context, mf_target_whole_paths[k], whole.ndim, whole.dims, whole.axes, t->whole[k]);
+    }
+}

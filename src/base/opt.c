@@ -350,6 +350,14 @@ int mf_options_takes(const struct mf_opt *const *tables, const char *word)
     return row && row->kind != MF_FLAG && row->kind != MF_UNFLAG;
 }
 
+int mf_options_is_list(const struct mf_opt *const *tables, const char *word)
+{
+    const struct mf_opt *row = mf_row_of(tables, word);
+
+    if (row && !mf_is_same(row) && row->alias_of) row = mf_row_of(tables, row->alias_of);
+    return row && row->kind >= MF_LONGS;
+}
+
 int mf_texts_have(const struct mf_texts *texts, const char *word)
 {
     for (size_t i = 0; i < texts->count; ++i)

@@ -289,8 +289,9 @@ static void add_all(unsigned wants, struct mf_characterize_opts *opts)
     opts->whole |= mf_wants_whole(wants);
 }
 
+/** @p path: where the result will be written, or NULL. */
 static int characterize_file(struct mf_session *session, const struct mf_characterize_cmd *o, const char *file,
-                             struct mf_characterized *result)
+                             const char *path, struct mf_characterized *result)
 {
     struct mf_characterize_opts opts = {.lag = (size_t)o->lag,
                                         .levels = o->pyramid ? 0 : 1,
@@ -308,7 +309,6 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
                                         .symmetry = mf_symmetry_of(o->symmetry)};
     struct mf_micro micro;
     double start = mf_now();
-    char *path = NULL;
     int rc;
 
     mf_arena_mark(session->arena);
@@ -335,12 +335,9 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
         mf_micro_free(&micro);
         return rc;
     }
-    rc = mf_characterized_path(session, o->average ? mf_characterize_input(session, o, 0) : file, &path);
     opts.path = mf_characterize_is_auto(o) ? NULL : path; /* nobody knows yet what it chooses */
-    if (rc == MF_OK)
-        rc = mf_characterize_is_auto(o) ? describe_chosen(session, o, &micro, file, &opts, &result->target)
-                                        : describe(session, o, &micro, &opts, &result->target);
-    free(path);
+    rc = mf_characterize_is_auto(o) ? describe_chosen(session, o, &micro, file, &opts, &result->target)
+                                    : describe(session, o, &micro, &opts, &result->target);
     if (rc == MF_OK) rc = count_measures(session, o, &micro, &opts, &result->measures);
     mf_micro_free(&micro);
     if (rc != MF_OK) return rc;
@@ -376,6 +373,40 @@ static int check(const struct mf_session *session, void *options)
     return check_all(session, o, files);
 }
 
+/** Measures one of the files. A mean is written under the name of the first one. */
+static int characterize_for(struct mf_session *session, const struct mf_characterize_cmd *o, const char *file,
+                            struct mf_characterized *result)
+{
+    char *path = NULL;
+    int rc = MF_OK;
+
+    if (!session->common->dry_run)
+        rc = mf_characterized_path(session, o->average ? mf_characterize_input(session, o, 0) : file, &path);
+    if (rc == MF_OK) rc = characterize_file(session, o, file, path, result);
+    free(path);
+    return rc;
+}
+
+/** The back end, memory and network that the options need. */
+static int prepare(struct mf_session *session, struct mf_characterize_cmd *o)
+{
+    const unsigned more = at_most(session, o);
+
+    say_unused(session->options, more);
+    MF_TRY(mf_session_serves(session, more_of(o)));
+    MF_TRY(mf_reside(session, o->residency));
+    return mf_gram_weights_open(session, o->gram_weights, o->nl_method, more, &o->vgg);
+}
+
+int mf_characterize_one(struct mf_session *session, struct mf_characterize_cmd *o, struct mf_characterized *result)
+{
+    int rc = prepare(session, o);
+
+    if (rc == MF_OK) rc = characterize_file(session, o, mf_characterize_input(session, o, 0), NULL, result);
+    mf_vgg_free(o->vgg);
+    return mf_agree(session->comm, rc);
+}
+
 static int run(struct mf_session *session, void *options)
 {
     struct mf_characterize_cmd *o = options;
@@ -385,16 +416,11 @@ static int run(struct mf_session *session, void *options)
     struct mf_json *array;
     const int keep = o->average || session->common->dry_run;
     struct mf_comm self;
-    unsigned more;
     int rc = MF_OK;
 
     while (mf_characterize_input(session, o, files)) ++files;
     MF_TRY(mf_characterize_may_write(session, o, files));
-    more = at_most(session, o);
-    say_unused(session->options, more);
-    MF_TRY(mf_session_serves(session, more_of(o)));
-    MF_TRY(mf_reside(session, o->residency));
-    MF_TRY(mf_gram_weights_open(session, o->gram_weights, o->nl_method, more, &o->vgg));
+    MF_TRY(prepare(session, o));
     MF_ASSERT(files > 0); /* was checked */
     results = MF_MUST(calloc(files, sizeof *results), "a list");
     array = mf_json_array();
@@ -402,7 +428,7 @@ static int run(struct mf_session *session, void *options)
     for (size_t i = 0; rc == MF_OK && i < files; ++i) {
         const char *file = mf_characterize_input(session, o, i);
 
-        rc = characterize_file(session, o, file, &results[i]);
+        rc = characterize_for(session, o, file, &results[i]);
         if (rc != MF_OK && !o->average) {
             rc = mf_refused_note(&refused, i, rc);
             continue;
@@ -420,11 +446,7 @@ static int run(struct mf_session *session, void *options)
                                       : mf_characterized_print(session, array, files > 1 && !o->average);
     if (rc == MF_OK) rc = mf_refused_end(&refused, files);
     mf_refused_free(&refused);
-    for (size_t i = 0; i < files; ++i) {
-        mf_target_free(&results[i].target);
-        mf_json_free(results[i].plan);
-        mf_json_free(results[i].measures);
-    }
+    for (size_t i = 0; i < files; ++i) mf_characterized_free(&results[i]);
     mf_json_free(array);
     free(results);
     mf_vgg_free(o->vgg);

@@ -65,6 +65,15 @@ int mf_characterize_auto(const struct mf_session *session, const struct mf_chara
                          const struct mf_micro *micro, const struct mf_target *target,
                          struct mf_characterize_opts *opts, struct mf_target_look *look);
 
+/** Measures the first input, by options that were checked, and writes nothing: for a caller that wants the numbers.
+ * Collective; refuses (agreed) as the verb does. @p result: mf_characterized_free(). */
+int mf_characterize_one(struct mf_session *session, struct mf_characterize_cmd *o, struct mf_characterized *result);
+
+/** The object of --json; its measures pass over to it. @p file: the name in it. Caller frees. Local. */
+struct mf_json *mf_characterized_json(struct mf_characterized *result, const char *file);
+
+void mf_characterized_free(struct mf_characterized *result);
+
 /** Checks before any work that inputs exist. Results of so many @p files must have different names, and their folders
  * must be writable. Collective, agreed. */
 int mf_characterize_may_write(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files);

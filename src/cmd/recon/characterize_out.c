@@ -134,18 +134,30 @@ static int write_files(const struct mf_session *session, const struct mf_charact
     return rc;
 }
 
+struct mf_json *mf_characterized_json(struct mf_characterized *result, const char *file)
+{
+    struct mf_json *one = mf_describe_json(&result->target, file, result->ndim, result->dims);
+
+    mf_crop_json(result->target.crop, one);
+    if (result->measures) mf_json_put(one, "measures", result->measures);
+    result->measures = NULL;
+    return one;
+}
+
+void mf_characterized_free(struct mf_characterized *result)
+{
+    mf_target_free(&result->target);
+    mf_json_free(result->plan);
+    mf_json_free(result->measures);
+}
+
 /** Text on standard output, or an element of @p array that is printed later. */
 static void show(const struct mf_session *session, struct mf_characterized *result, const char *file,
                  struct mf_json *array)
 {
     if (session->comm->rank != 0) return;
     if (session->common->json) {
-        struct mf_json *one = mf_describe_json(&result->target, file, result->ndim, result->dims);
-
-        mf_crop_json(result->target.crop, one);
-        if (result->measures) mf_json_put(one, "measures", result->measures);
-        result->measures = NULL;
-        mf_json_put(array, NULL, one);
+        mf_json_put(array, NULL, mf_characterized_json(result, file));
         return;
     }
     mf_describe_text(stdout, &result->target, file, result->ndim, result->dims);

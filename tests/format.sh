@@ -3,5 +3,5 @@
 set -eu
 cd "$1"
 command -v clang-format >/dev/null || { echo "clang-format is not installed"; exit 77; }
-find src kernels mpi io slurm tests benchmarks examples \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' \) -print 2>/dev/null |
+find include src kernels mpi io slurm tests benchmarks examples \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' \) -print 2>/dev/null |
     sort | xargs clang-format --dry-run --Werror

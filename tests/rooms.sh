@@ -6,7 +6,7 @@ set -eu
 # Rank of a path's room in the line; files outside the line (tests, benchmarks) have none.
 rule='
 function rank(path) {
-    if (path ~ /^src\/base\//) return 1
+    if (path ~ /^(include|src\/base)\//) return 1
     if (path ~ /^kernels\//) return 2
     if (path ~ /^mpi\//) return 3
     if (path ~ /^slurm\//) return 4
@@ -19,7 +19,7 @@ function rank(path) {
     if (path ~ /^src\/(moe|serve)\//) return 11
     if (path ~ /^src\/cmd\/[^\/]*$/) return 12
     if (path ~ /^src\/cmd\//) return 13
-    if (path == "src/main.c") return 14
+    if (path == "src/main.c" || path ~ /^src\/lib\//) return 14
     return 0
 }
 function room(path) { sub(/\/[^\/]*$/, "", path); sub(/^kernels\/.*/, "kernels", path); return path }
@@ -50,7 +50,7 @@ END { exit bad > 0 }
 '
 
 check() {
-    find "$1/src" "$1/kernels" "$1/mpi" "$1/io" "$1/slurm" \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) \
+    find "$1/include" "$1/src" "$1/kernels" "$1/mpi" "$1/io" "$1/slurm" \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) \
         -print 2>/dev/null | sort | xargs awk -v root="$1" "$rule"
 }
 

@@ -1,0 +1,137 @@
+/* mesoforge as a library. docs/LIBRARY.md has examples.
+ *
+ * A session computes. A field is an array of the caller, lent to a session. A call measures a field and gives a result.
+ * Options are the words of the program's verbs, as text: "limit-to=16 isotropic".
+ *
+ * Functions that return int return MESOFORGE_OK or a code, and mesoforge_last_error() has the sentence. The library
+ * never prints, exits, forks or takes signals. One call runs at a time in a process: calls of other sessions wait. A
+ * session that is in a call refuses a second one, also from a callback. After a fork the child opens a session of its
+ * own. */
+#ifndef MESOFORGE_H
+#define MESOFORGE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -- the library -- */
+
+#define MESOFORGE_ABI 1 /* of this header */
+
+int mesoforge_abi(void);                 /* of the library */
+const char *mesoforge_version(void);     /* "0.1.0" */
+const char *mesoforge_mpi_version(void); /* of the MPI that it is linked to, as MPI says it */
+
+/* The exit codes of the program. */
+enum mesoforge_code {
+    MESOFORGE_OK = 0,
+    MESOFORGE_USAGE = 2,   /* an option, or a call that this header forbids */
+    MESOFORGE_INPUT = 3,   /* the values of a field or file */
+    MESOFORGE_DEVICE = 4,  /* hardware */
+    MESOFORGE_MEMORY = 5,  /* too little memory */
+    MESOFORGE_NUMERIC = 6, /* arithmetic has failed: NaN, divergence */
+    MESOFORGE_OUTPUT = 7,  /* a file cannot be written */
+    MESOFORGE_STOPPED = 75 /* stopped when asked to */
+};
+
+struct mesoforge_error {
+    int code;
+    const char *sentence; /* what is wrong, and where */
+    const char *advice;   /* what to try; "": nothing in particular */
+};
+
+/** The last refusal of a call in this thread; code MESOFORGE_OK: none yet. Its texts stay until the next call. */
+const struct mesoforge_error *mesoforge_last_error(void);
+
+/** Names the function that gets one line where the library breaks: a bug, or no memory for something small. The library
+ * then calls abort(). Any thread may break. One function for the process; NULL: none. */
+void mesoforge_on_broken(void (*take)(void *context, const char *line), void *context);
+
+/* -- sessions -- */
+
+typedef struct mesoforge_session mesoforge_session;
+
+/**
+ * Opens a session on this process alone, without MPI. Options (NULL: none) are these of the program: device, threads,
+ * memory-limit, gpu-memory-fraction, gpu_ids, share-gpu, exchange, deterministic. The library computes on cores for
+ * now.
+ */
+int mesoforge_open(mesoforge_session **session, const char *options);
+
+/**
+ * Opens a session on the ranks of a communicator; @p comm points to an MPI_Comm. The library works on copies of it. MPI
+ * stays the caller's: it has called MPI_Init_thread, with MPI_THREAD_FUNNELED at least. It calls MPI_Finalize, and
+ * calls the library from its main thread. Every call in the session is collective: all ranks give the same options and
+ * fields. The compiler checks the arguments of mesoforge_open_mpi(), which does the same.
+ */
+int mesoforge_open_ranks(mesoforge_session **session, const void *comm, const char *options);
+
+#ifdef MESOFORGE_WITH_MPI /* mpi.h stands before this header */
+static inline int mesoforge_open_mpi(mesoforge_session **session, MPI_Comm comm, const char *options)
+{
+    return mesoforge_open_ranks(session, &comm, options);
+}
+#endif
+
+/** Names the function that gets the lines of the log during calls, in the calling thread. Level 10: debug, 20:
+ * information, 30: a warning. NULL: none. */
+int mesoforge_on_log(mesoforge_session *session, void (*take)(void *context, int level, const char *line),
+                     void *context);
+
+/** Ends a session and its fields; results stay. Collective. NULL is accepted. */
+int mesoforge_close(mesoforge_session *session);
+
+/* -- arrays and fields -- */
+
+enum { MESOFORGE_AXES = 8 };
+
+struct mesoforge_array {
+    const char
+        *type; /* of NumPy: "b1", "u1" to "u8", "i1" to "i8", "f2" to "f8"; before it the order of bytes, < or > */
+    int ndim;
+    size_t shape[MESOFORGE_AXES];
+    ptrdiff_t stride[MESOFORGE_AXES]; /* bytes from one element to the next along each axis; may be negative */
+    const void *data;                 /* the element with all indices 0 */
+    const char *name, *axes;          /* in results: "all/s2", "phase level du dv" */
+};
+
+typedef struct mesoforge_field mesoforge_field;
+
+/**
+ * Lends an image [y][x] or a volume [z][y][x] to a session. Its values mean what they mean in a .npy file: labels, grey
+ * values, or phases side by side. Nothing is copied or changed here. The values stay the caller's, and every call reads
+ * them anew. They must stay until mesoforge_field_free(). Where an option names a file, it may name a field:
+ * mask=@cover is the field "cover". With ranks, each lends the whole array.
+ */
+int mesoforge_field_array(mesoforge_session *session, const char *name, const struct mesoforge_array *array,
+                          mesoforge_field **field);
+int mesoforge_field_free(mesoforge_session *session, mesoforge_field *field); /* NULL is accepted */
+
+/* -- work -- */
+
+typedef struct mesoforge_result mesoforge_result;
+
+/** Measures the descriptors of a field. Options (NULL: none) are those of `mesoforge characterize`, without those about
+ * files. A list is its word again: "measures=surface measures=euler"; numbers may have commas: "labels=0,255". Quotes
+ * keep blanks: "unit='nano metre'". */
+int mesoforge_characterize(mesoforge_session *session, const mesoforge_field *field, const char *options,
+                           mesoforge_result **result);
+
+/* -- results: they outlive their session, and one thread at a time uses one -- */
+
+/** The object that the verb prints with --json. The text stays until the result is freed. */
+const char *mesoforge_result_json(mesoforge_result *result);
+
+/** Array number @p i of a result, "f8" in C order; 0: there are fewer. They are the data sets of the verb's file, by
+ * their names there (docs/FILES.md). Values stay until the result is freed. */
+int mesoforge_result_array(const mesoforge_result *result, size_t i, struct mesoforge_array *array);
+
+void mesoforge_result_free(mesoforge_result *result); /* NULL is accepted */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

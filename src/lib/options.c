@@ -1,0 +1,157 @@
+/* See lib.h: options as text. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/lib/lib.h"
+
+/* The options of a session. */
+static const char *const of_session[] = {"device",  "threads",   "memory-limit", "gpu-memory-fraction",
+                                         "gpu_ids", "share-gpu", "exchange",     "deterministic",
+                                         NULL};
+
+/* Options that tell a program where to print, write, and stop. */
+static const char *const of_program[] = {"microstructure_filenames",
+                                         "export",
+                                         "average",
+                                         "data_folder",
+                                         "output",
+                                         "information",
+                                         "json",
+                                         "logging_level",
+                                         "logfile_name",
+                                         "logfile_date",
+                                         "log-view",
+                                         "dry-run",
+                                         "timeout",
+                                         "bind",
+                                         "verbose",
+                                         "print-config",
+                                         "help",
+                                         NULL};
+
+static const char blanks[] = " \t\r\n";
+
+/* The word at *text without its quotes, at *to; both pass it. */
+static int take_word(const char **text, char **to)
+{
+    char quote = '\0';
+
+    for (; **text && (quote || !strchr(blanks, **text)); ++*text) {
+        const int is_quote = **text == '\'' || **text == '"';
+
+        if (is_quote && !quote)
+            quote = **text;
+        else if (quote && **text == quote)
+            quote = '\0';
+        else
+            *(*to)++ = **text;
+    }
+    *(*to)++ = '\0';
+    return quote ? mf_fail(MF_USAGE, "a quote (%c) of the options has no end", quote) : MF_OK;
+}
+
+/* A list goes on where its key comes again: "--key value value". */
+struct list {
+    char *key; /* of the last word, "" where it is no list */
+    int argc;
+    char **argv;
+};
+
+static char *dashed(const char *word) { return mf_format("--%s", word); }
+
+static int add(struct list *list, char *word, const struct mf_opt *const *tables)
+{
+    char *value = strchr(word, '=');
+    const size_t length = value ? (size_t)(value - word) : strlen(word);
+    const int same = strlen(list->key) == length && strncmp(list->key, word, length) == 0;
+
+    if (!value) {
+        list->key = "";
+        list->argv[list->argc++] = dashed(word);
+        return MF_OK;
+    }
+    *value = '\0';
+    if (!mf_options_is_list(tables, word)) {
+        *value = '=';
+        list->key = "";
+        list->argv[list->argc++] = dashed(word);
+        return MF_OK;
+    }
+    if (strncmp(value + 1, "--", 2) == 0) return mf_fail(MF_USAGE, "'%s' is no value of '%s'", value + 1, word);
+    if (!same) list->argv[list->argc++] = dashed(word);
+    list->argv[list->argc++] = MF_MUST(strdup(value + 1), "options");
+    list->key = word;
+    return MF_OK;
+}
+
+int mf_lib_words(const char *text, const char *first, const struct mf_opt *const *tables, int *argc, char ***argv)
+{
+    const size_t room = text ? strlen(text) : 0;
+    char *words = MF_MUST(malloc(2 * room + 2), "options"), *to = words;
+    struct list list = {.key = "", .argv = MF_MUST(calloc(2 * room + 3, sizeof(char *)), "options")};
+    int rc = MF_OK;
+
+    if (first) list.argv[list.argc++] = MF_MUST(strdup(first), "options");
+    for (const char *at = text; rc == MF_OK && at && *(at += strspn(at, blanks));) {
+        char *word = to;
+
+        rc = take_word(&at, &to);
+        if (rc == MF_OK) rc = add(&list, word, tables);
+    }
+    free(words);
+    *argc = list.argc;
+    *argv = list.argv;
+    if (rc == MF_OK) return MF_OK;
+    mf_lib_words_free(list.argv);
+    return rc;
+}
+
+void mf_lib_words_free(char **argv)
+{
+    for (char **word = argv; *word; ++word) free(*word);
+    free(argv);
+}
+
+static int is_among(const char *const *list, const char *word)
+{
+    while (*list && strcmp(*list, word) != 0) ++list;
+    return *list != NULL;
+}
+
+/* The rows of a program's options that a session has, too. They stay. Whoever is in a call makes them. */
+static const struct mf_opt *session_rows(void)
+{
+    static struct mf_opt rows[sizeof of_session / sizeof *of_session];
+    size_t n = 0;
+
+    for (const struct mf_opt *row = mf_common_opts; row->word; ++row)
+        if (is_among(of_session, row->word)) rows[n++] = *row;
+    MF_ASSERT(n + 1 == sizeof rows / sizeof *rows);
+    return rows;
+}
+
+int mf_lib_open_options(const char *text, struct mf_options **options, struct mf_common *common)
+{
+    const struct mf_opt *const tables[] = {session_rows(), NULL};
+    char **argv;
+    int argc, rc;
+
+    MF_TRY(mf_lib_words(text, NULL, tables, &argc, &argv));
+    rc = mf_options_parse(options, "mesoforge_open", tables, NULL, common, sizeof *common, argc, argv, 0);
+    mf_lib_words_free(argv);
+    return rc;
+}
+
+int mf_lib_check_words(const struct mf_options *options)
+{
+    for (const char *const *word = of_program; *word; ++word)
+        if (mf_options_knows(options, *word) && mf_options_given(options, *word))
+            return mf_fail(MF_USAGE, "--%s is an option of the program; a library writes and prints nothing", *word);
+    for (const char *const *word = of_session; *word; ++word)
+        if (mf_options_knows(options, *word) && mf_options_given(options, *word))
+            return mf_fail(MF_USAGE, "--%s is an option of a session, and this one is open; try: another session",
+                           *word);
+    return MF_OK;
+}

@@ -1,0 +1,17 @@
+# The library, as a host sees it.
+mf_test(NAME lib SOURCE unit/lib.c ROOM libmesoforge)
+target_link_libraries(lib PRIVATE m Threads::Threads)
+
+if(NOT MF_SANITIZE)
+  add_library(host_calls MODULE tool/host_calls.c)
+  set_target_properties(host_calls PROPERTIES PREFIX "")
+  target_compile_options(host_calls PRIVATE -Wno-missing-prototypes -U_FORTIFY_SOURCE)
+  target_link_libraries(host_calls PRIVATE ${CMAKE_DL_LIBS})
+  add_test(NAME lib_symbols COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lib_symbols.sh $<TARGET_FILE:libmesoforge> $<TARGET_FILE:lib>
+    $<TARGET_FILE:host_calls> WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(lib_symbols PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+endif()
+
+# The host starts and ends MPI, and lends a communicator of its own.
+mf_test(NAME lib_ranks SOURCE unit/lib_ranks.c ROOM libmesoforge RANKS 1 3)
+target_link_libraries(lib_ranks PRIVATE MPI::MPI_C)

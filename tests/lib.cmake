@@ -9,7 +9,9 @@ if(NOT MF_SANITIZE)
   target_link_libraries(host_calls PRIVATE ${CMAKE_DL_LIBS})
   add_test(NAME lib_symbols COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lib_symbols.sh $<TARGET_FILE:libmesoforge> $<TARGET_FILE:lib>
     $<TARGET_FILE:host_calls> WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(lib_symbols PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+  add_test(NAME lib_python COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/library.py $<TARGET_FILE:mesoforge>
+    $<TARGET_FILE:libmesoforge> ${PROJECT_SOURCE_DIR})
+  set_tests_properties(lib_symbols lib_python PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endif()
 
 # The host starts and ends MPI, and lends a communicator of its own.

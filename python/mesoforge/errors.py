@@ -1,0 +1,62 @@
+"""What the library refuses, as exceptions."""
+
+
+class Error(Exception):
+    """A refusal: `sentence` says what is wrong and where, `advice` what to try ("": nothing in particular)."""
+
+    code = 70
+
+    def __init__(self, sentence, advice=""):
+        super().__init__(f"{sentence}; try: {advice}" if advice else sentence)
+        self.sentence = sentence
+        self.advice = advice
+
+
+class UsageError(Error, ValueError):
+    """An option, or a call that is not allowed."""
+
+    code = 2
+
+
+class InputError(Error):
+    """Values of an array or a file that cannot be used."""
+
+    code = 3
+
+
+class DeviceError(Error):
+    """Hardware, MPI or the library itself: it is not there, or does not fit."""
+
+    code = 4
+
+
+class OutOfMemory(Error, MemoryError):
+    """Memory ends, or the limit of the session."""
+
+    code = 5
+
+
+class NumericalError(Error):
+    """Arithmetic has failed: NaN, or divergence."""
+
+    code = 6
+
+
+class OutputError(Error):
+    """A file cannot be written."""
+
+    code = 7
+
+
+class Stopped(Error):
+    """A run was stopped when asked to."""
+
+    code = 75
+
+
+_by_code = {kind.code: kind for kind in Error.__subclasses__()}
+
+
+def of_code(code, sentence, advice):
+    """The exception for a code of the library."""
+    return _by_code.get(code, Error)(sentence, advice)

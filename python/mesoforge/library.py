@@ -1,0 +1,124 @@
+"""Finds libmesoforge and declares its functions (include/mesoforge.h)."""
+
+import ctypes
+import os
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_void_p
+
+from .errors import DeviceError, of_code
+
+ABI = 1
+NAME = f"libmesoforge.so.{ABI}"
+AXES = 8
+
+
+class Array(ctypes.Structure):
+    """struct mesoforge_array"""
+
+    _fields_ = [
+        ("type", c_char_p),
+        ("ndim", c_int),
+        ("shape", c_size_t * AXES),
+        ("stride", c_ssize_t * AXES),
+        ("data", c_void_p),
+        ("name", c_char_p),
+        ("axes", c_char_p),
+    ]
+
+
+class LastError(ctypes.Structure):
+    """struct mesoforge_error"""
+
+    _fields_ = [("code", c_int), ("sentence", c_char_p), ("advice", c_char_p)]
+
+
+TAKE_LINE = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+TAKE_BROKEN = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
+
+_FUNCTIONS = {
+    "abi": (c_int, []),
+    "version": (c_char_p, []),
+    "mpi_version": (c_char_p, []),
+    "last_error": (POINTER(LastError), []),
+    "on_broken": (None, [TAKE_BROKEN, c_void_p]),
+    "open": (c_int, [POINTER(c_void_p), c_char_p]),
+    "open_ranks": (c_int, [POINTER(c_void_p), c_void_p, c_char_p]),
+    "on_log": (c_int, [c_void_p, TAKE_LINE, c_void_p]),
+    "close": (c_int, [c_void_p]),
+    "field_array": (c_int, [c_void_p, c_char_p, POINTER(Array), POINTER(c_void_p)]),
+    "field_free": (c_int, [c_void_p, c_void_p]),
+    "characterize": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),
+    "result_json": (c_char_p, [c_void_p]),
+    "result_array": (c_int, [c_void_p, c_size_t, POINTER(Array)]),
+    "result_free": (None, [c_void_p]),
+}
+
+
+def _places():
+    named = os.environ.get("MESOFORGE_LIBRARY")
+    if named:
+        return [named]
+    return [os.path.join(os.path.dirname(os.path.abspath(__file__)), NAME), NAME]
+
+
+def _load():
+    why = []
+    for place in _places():
+        try:
+            return ctypes.CDLL(place)
+        except OSError as error:
+            why.append(f"{place} ({error})")
+    raise ImportError(
+        "libmesoforge is not found: "
+        + "; ".join(why)
+        + "; try: MESOFORGE_LIBRARY=/path/to/" + NAME
+    )
+
+
+def _declare(library):
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(library, "mesoforge_" + name)
+        function.restype = result
+        function.argtypes = arguments
+    if library.mesoforge_abi() != ABI:
+        raise ImportError(
+            f"libmesoforge has ABI {library.mesoforge_abi()}, and this module needs {ABI}"
+        )
+
+
+@TAKE_BROKEN
+def _say_broken(_, line):
+    os.write(2, line)
+
+
+lib = _load()
+_declare(lib)
+lib.mesoforge_on_broken(_say_broken, None)
+
+
+def check(code):
+    """Raises the refusal of the last call of this thread where `code` is one."""
+    if code:
+        error = lib.mesoforge_last_error().contents
+        raise of_code(error.code, error.sentence.decode(), error.advice.decode())
+
+
+def version():
+    """The version of libmesoforge."""
+    return lib.mesoforge_version().decode()
+
+
+def address_of(comm):
+    """The address of the MPI_Comm of an mpi4py communicator, of the MPI that libmesoforge uses."""
+    from mpi4py import MPI
+
+    own = lib.mesoforge_mpi_version().decode()
+    theirs = MPI.Get_library_version()
+    if not theirs.startswith(own):
+        raise DeviceError(
+            f"mpi4py uses {theirs.splitlines()[0]!r}, and libmesoforge {own!r}",
+            "an mpi4py that is built with the same MPI",
+        )
+    return c_void_p(MPI._addressof(comm))
+
+
+__all__ = ["AXES", "Array", "TAKE_LINE", "address_of", "byref", "c_void_p", "check", "lib", "version"]

@@ -1,0 +1,175 @@
+"""Sessions, and what goes into them: arrays and options."""
+
+import logging
+import os
+import threading
+import weakref
+
+import numpy as np
+
+from .errors import InputError, UsageError
+from .library import AXES, TAKE_LINE, Array, address_of, byref, c_void_p, check, lib
+from .result import Characterization
+
+_log = logging.getLogger("mesoforge")
+
+
+def _quoted(text):
+    """A value as the library reads it: quotes keep blanks, and each kind of quote the other kind."""
+    return "'" + str(text).replace("'", "'\"'\"'") + "'"
+
+
+def _word(key, value):
+    if value is True:
+        return key
+    if value is False:
+        return key + "=false"
+    if isinstance(value, (float, np.floating)):
+        value = repr(float(value))
+    return f"{key}={_quoted(value)}"
+
+
+def _words(options):
+    """Keyword arguments as options of the library; None is left out, and a list gives its key again."""
+    words = []
+    for key, value in options.items():
+        if value is None:
+            continue
+        if isinstance(value, (list, tuple, range)) or (isinstance(value, np.ndarray) and value.ndim == 1):
+            words += [_word(key, one) for one in value] or [key]
+        else:
+            words.append(_word(key, value))
+    text = " ".join(words)
+    if "\0" in text:
+        raise UsageError("an option has a character 0")
+    return text.encode()
+
+
+def _array(image):
+    """An array as it is, without a copy: of an array, a picture of PIL, a list, or a file of NumPy."""
+    if isinstance(image, (str, os.PathLike)):
+        path = os.fspath(image)
+        if not path.endswith(".npy"):
+            raise InputError(f"'{path}' is no .npy file", "read it, and give the array")
+        try:
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot read '{path}': {error}") from error
+    return np.asarray(image)
+
+
+def _described(array):
+    if array.ndim > AXES:
+        raise UsageError(f"the array has {array.ndim} axes; a field has two or three")
+    described = Array(type=array.dtype.str.encode(), ndim=array.ndim, data=array.ctypes.data)
+    described.shape[: array.ndim] = array.shape
+    described.stride[: array.ndim] = array.strides
+    return described
+
+
+def _close(handle, process):
+    if os.getpid() == process:
+        lib.mesoforge_close(handle)
+
+
+class Session:
+    """Where calls compute: how many threads they have, how much memory, which ranks.
+
+    >>> import numpy as np
+    >>> with Session(threads=1, memory_limit=100) as session:
+    ...     result = session.characterize(np.eye(32, dtype=bool), limit_to=4)
+    >>> result.arrays["all/fraction"][1, 0]
+    0.03125
+
+    Without one, functions of the module use a session of their thread, with all cores. `comm` is a communicator of
+    mpi4py: then every call is collective, with the same arrays on all ranks.
+    """
+
+    def __init__(self, *, comm=None, **options):
+        handle = c_void_p()
+        text = _words(options)
+        if comm is None:
+            check(lib.mesoforge_open(byref(handle), text))
+        else:
+            check(lib.mesoforge_open_ranks(byref(handle), address_of(comm), text))
+        self._handle = handle
+        self._process = os.getpid()
+        self._raised = None
+        self._take_line = TAKE_LINE(self._log_line)
+        check(lib.mesoforge_on_log(handle, self._take_line, None))
+        # Whoever has ranks closes it on all of them: a collector of garbage would on some.
+        self._finalizer = weakref.finalize(self, _close, handle, self._process)
+        if comm is not None:
+            self._finalizer.detach()
+
+    def _log_line(self, _, level, line):
+        try:
+            _log.log(level, "%s", line.decode(errors="replace"))
+        except BaseException as error:  # it comes out of the call
+            self._raised = self._raised or error
+
+    def close(self):
+        """Ends the session; results stay."""
+        if self._handle is not None:
+            self._finalizer.detach()
+            handle, self._handle = self._handle, None
+            check(lib.mesoforge_close(handle))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _open(self):
+        if self._handle is None:
+            raise UsageError("the session is closed")
+        return self._handle
+
+    def _lend(self, name, array, lent):
+        field = c_void_p()
+        check(lib.mesoforge_field_array(self._open(), name.encode(), byref(_described(array)), byref(field)))
+        lent.append((field, array))
+        return field
+
+    def _lend_options(self, options, lent):
+        for name, value in options.items():
+            if isinstance(value, np.ndarray) and value.ndim > 1:
+                self._lend(name, value, lent)
+                value = "@" + name
+            yield name, value
+
+    def _settle(self, code):
+        """What a callback raised comes first."""
+        raised, self._raised = self._raised, None
+        if raised is not None:
+            raise raised
+        check(code)
+
+    def characterize(self, image, **options):
+        """See `mesoforge.characterize`."""
+        handle, result, lent = self._open(), c_void_p(), []
+        array = _array(image)
+        if np.ma.isMaskedArray(image) and np.ma.is_masked(image):
+            options.setdefault("mask", np.ma.getmaskarray(image))
+        try:
+            field = self._lend("image", array, lent)
+            text = _words(dict(self._lend_options(options, lent)))
+            code = lib.mesoforge_characterize(handle, field, text, byref(result))
+            made = Characterization(result) if code == 0 else None
+            self._settle(code)
+        finally:
+            for field, _ in lent:
+                lib.mesoforge_field_free(handle, field)
+        return made
+
+
+_own = threading.local()
+
+
+def default():
+    """The session of this thread, of functions of the module."""
+    session = getattr(_own, "session", None)
+    if session is None or session._process != os.getpid():
+        session = _own.session = Session()
+    return session

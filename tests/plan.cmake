@@ -23,7 +23,7 @@ add_dependencies(plan_probe fake_nvml)
 
 add_test(NAME cli_probe COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/probe.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC} ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml $<TARGET_FILE:plan_hardware>)
-set(probe_timeout 180)
+set(probe_timeout 600)
 if(MF_SANITIZE)
   set(probe_timeout 900) # about forty starts of MPI, slow under the leak checker
 endif()

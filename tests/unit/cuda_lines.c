@@ -123,10 +123,12 @@ static void check_room(void)
 
 int main(void)
 {
+    const int all = !SANITIZED && getenv("MF_LONG");
+
     check_room();
     side = side_open("cuda");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
-        for (int turn = SANITIZED ? (int)i % 2 : 0; turn < 2; turn += 1 + SANITIZED) {
+        for (int turn = all ? 0 : (int)i % 2; turn < 2; turn += all ? 1 : 2) {
             struct slices_case k = case_of(i, (int)(2 * i + (size_t)turn) % 3);
 
             k.desc.periodic = turn;

@@ -89,7 +89,7 @@ static void print_last(const char *line)
 
 void mf_die(int code, const char *file, int line, const char *format, ...)
 {
-    char said[MF_ERR_TEXT], where[256] = "", whole[MF_ERR_TEXT + sizeof where];
+    char said[MF_ERR_TEXT], where[256] = "", whole[MF_ERR_TEXT + sizeof where + 32];
     va_list args;
 
     only_once(code);

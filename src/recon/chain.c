@@ -47,6 +47,7 @@ int mf_chain_open(struct mf_chain *c, const struct mf_chain_shared *s, size_t nu
     const struct mf_sites *like = &s->swap->sites;
 
     *c = (struct mf_chain){.opts = s->opts, .arena = s->arena, .swap = *s->swap, .seed = s->seed};
+    c->swap.by_rows = 0; /* of two sites */
     c->swap.sites = (struct mf_sites){.sides = like->sides, .planes = like->planes, .shape = like->shape};
     c->swap.used = NULL;
     for (size_t d = 0; d < MF_SIDES; ++d) c->swap.member[d] = c->swap.start[d] = NULL;

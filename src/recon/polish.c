@@ -136,15 +136,12 @@ static void rank_sites(struct mf_polish_work *w, size_t first, size_t end, uint3
     for (size_t i = 0; i < end - first; ++i) order[i] = (uint32_t)ranked[i].place;
 }
 
-/* Tries one swap; true when it was made. The energies of both alone into ei, ej. */
-static int try_swap(struct mf_polish_work *w, uint32_t i, uint32_t j, double *ei, double *ej)
+/* Makes a swap, whose sites alone have the energies ei and ej, if it lowers the loss. */
+static int try_swap(struct mf_polish_work *w, uint32_t i, uint32_t j, double ei, double ej)
 {
     struct mf_swap *swap = &w->swap;
-    double e;
+    const double e = ei + ej + mf_swap_interaction(swap, i, j);
 
-    *ei = mf_swap_energy(swap, i);
-    *ej = mf_swap_energy(swap, j);
-    e = *ei + *ej + mf_swap_interaction(swap, i, j);
     ++w->polish->tried;
     if (!(e < -1e-7 * w->loss) || (w->polish->whole_clusters && mf_swap_meet(swap, i, j))) return 0;
     mf_swap_apply(swap, i);
@@ -176,7 +173,9 @@ static long pair_best(struct mf_polish_work *w, const uint32_t *out, size_t outs
             continue;
         }
         if (site[out[i]].energy + site[in[j]].energy >= 0) break;
-        if (try_swap(w, out[i], in[j], &ei, &ej))
+        ei = mf_swap_energy(&w->swap, out[i]);
+        ej = mf_swap_energy(&w->swap, in[j]);
+        if (try_swap(w, out[i], in[j], ei, ej))
             ++swaps;
         else if (ei - site[out[i]].energy > ej - site[in[j]].energy) /* has become worse by more */
             ++i;
@@ -186,22 +185,44 @@ static long pair_best(struct mf_polish_work *w, const uint32_t *out, size_t outs
     return swaps;
 }
 
+/* The first sites that may move, in their order, with their energies. They hold until a swap is made. */
+struct partners {
+    size_t count, next; /* how many; how many of all were looked at */
+    uint32_t site[PARTNERS];
+    double energy[PARTNERS];
+};
+
+/* Partner k; 0: there is none. */
+static int has_partner(const struct mf_polish_work *w, const uint32_t *in, size_t ins, size_t k, struct partners *p)
+{
+    while (p->count <= k && p->next < ins) {
+        const uint32_t j = in[p->next++];
+
+        if (is_held(w, j)) continue;
+        p->site[p->count] = j;
+        p->energy[p->count++] = mf_swap_energy(&w->swap, j);
+    }
+    return k < p->count;
+}
+
 /* Images: every flip changes the one window, and second orders cancel in pairs, so many partners are tried. */
 static long pair_many(struct mf_polish_work *w, const uint32_t *out, size_t outs, const uint32_t *in, size_t ins)
 {
     const struct mf_site *site = w->swap.sites.site;
+    struct partners p = {0, 0, {0}, {0}};
     long swaps = 0;
 
     for (size_t i = 0; i < outs && swaps < w->limit; ++i) {
-        size_t tries = 0;
+        double energy;
 
-        for (size_t j = 0; j < ins && tries < PARTNERS && !is_held(w, out[i]); ++j) {
-            double ei, ej;
-
-            if (is_held(w, in[j])) continue;
-            if (swaps == 0 && site[out[i]].energy + site[in[j]].energy >= 0) break;
-            ++tries;
-            swaps += try_swap(w, out[i], in[j], &ei, &ej);
+        if (is_held(w, out[i])) continue;
+        energy = mf_swap_energy(&w->swap, out[i]);
+        for (size_t k = 0; k < PARTNERS && has_partner(w, in, ins, k, &p); ++k) {
+            if (swaps == 0 && site[out[i]].energy + site[p.site[k]].energy >= 0) break;
+            if (!try_swap(w, out[i], p.site[k], energy, p.energy[k])) continue;
+            ++swaps;
+            p.count = p.next = 0;
+            break;
         }
     }
     return swaps;

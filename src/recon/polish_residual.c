@@ -63,7 +63,7 @@ static int take_side(struct mf_polish_work *w, size_t d)
     w->v[d] = take(w, slices * w->levels[d] * sizeof(float));
     w->mean_error[d] = take(w, fields * rows * rows * sizeof(double));
     w->applied[d] = take(w, fields * rows * rows * sizeof(double));
-    w->swap.start[d] = take(w, (side->slices + 2) * sizeof(uint32_t));
+    w->swap.start[d] = take(w, ((w->swap.by_rows ? side->nu : side->slices) + 2) * sizeof(uint32_t));
     if (!side->residual || !side->v || !side->v_target || !w->s2[d] || !w->v[d] || !w->mean_error[d] ||
         !w->applied[d] || !w->swap.start[d])
         return MF_MEMORY;
@@ -224,6 +224,7 @@ int mf_polish_open(struct mf_polish_work *w)
     w->lag = p->target->lag;
     w->swap.periodic = p->objective->periodic;
     sites->sides = p->slab.dims[0] > 1 ? MF_SIDES : 1;
+    w->swap.by_rows = sites->sides == 1;
     sites->planes = p->fields == 1 ? 1 : 2;
     sites->shape = mf_window_shape_of(w->lag);
     w->most = voxels / VOXELS_PER_SITE;

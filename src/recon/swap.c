@@ -262,17 +262,25 @@ int mf_swap_meet(const struct mf_swap *w, size_t i, size_t j)
     return near;
 }
 
+static size_t bins_of(const struct mf_swap *w, size_t d) { return w->by_rows ? w->side[d].nu : w->side[d].slices; }
+
+static size_t bin_of(const struct mf_swap *w, size_t d, size_t i)
+{
+    return w->sites.site[i].at[w->by_rows ? mf_slice_u(d) : d];
+}
+
 void mf_swap_index(struct mf_swap *w)
 {
     for (size_t d = 0; d < w->sites.sides; ++d) {
+        const size_t bins = bins_of(w, d);
         uint32_t *start = w->start[d];
 
-        memset(start, 0, (w->side[d].slices + 1) * sizeof *start);
-        for (size_t i = 0; i < w->sites.count; ++i) ++start[w->sites.site[i].at[d] + 1];
-        for (size_t s = 0; s < w->side[d].slices; ++s) start[s + 1] += start[s];
-        for (size_t i = w->sites.count; i-- > 0;) w->member[d][--start[w->sites.site[i].at[d] + 1]] = (uint32_t)i;
-        memmove(start, start + 1, w->side[d].slices * sizeof *start);
-        start[w->side[d].slices] = (uint32_t)w->sites.count;
+        memset(start, 0, (bins + 1) * sizeof *start);
+        for (size_t i = 0; i < w->sites.count; ++i) ++start[bin_of(w, d, i) + 1];
+        for (size_t s = 0; s < bins; ++s) start[s + 1] += start[s];
+        for (size_t i = w->sites.count; i-- > 0;) w->member[d][--start[bin_of(w, d, i) + 1]] = (uint32_t)i;
+        memmove(start, start + 1, bins * sizeof *start);
+        start[bins] = (uint32_t)w->sites.count;
     }
 }
 
@@ -298,15 +306,15 @@ static void follow(struct mf_swap *w, size_t t, size_t d, ptrdiff_t du, ptrdiff_
     }
 }
 
-/* Every site of the same slice that has site i in its window. */
-static void tell_slice(struct mf_swap *w, size_t d, size_t i)
+/* Every site of a bin that has site i in its window. */
+static void tell_bin(struct mf_swap *w, size_t d, size_t i, size_t bin)
 {
     const struct mf_site *s = &w->sites.site[i];
     const struct mf_swap_side *side = &w->side[d];
     size_t u = mf_slice_u(d), v = mf_slice_v(d);
     ptrdiff_t lag = (ptrdiff_t)(w->sites.shape.rows / 2);
 
-    for (uint32_t m = w->start[d][s->at[d]]; m < w->start[d][s->at[d] + 1]; ++m) {
+    for (uint32_t m = w->start[d][bin]; m < w->start[d][bin + 1]; ++m) {
         size_t t = w->member[d][m];
         ptrdiff_t du = apart(w->sites.site[t].at[u], s->at[u], side->nu, w->periodic);
         ptrdiff_t dv = apart(w->sites.site[t].at[v], s->at[v], side->nv, w->periodic);
@@ -316,6 +324,19 @@ static void tell_slice(struct mf_swap *w, size_t d, size_t i)
             w->used[t] = 1;
         else
             follow(w, t, d, du, dv, s->from, s->to);
+    }
+}
+
+/* Every site of the same slice that has site i in its window. */
+static void tell_slice(struct mf_swap *w, size_t d, size_t i)
+{
+    const ptrdiff_t lag = (ptrdiff_t)(w->sites.shape.rows / 2), bins = (ptrdiff_t)bins_of(w, d);
+    const ptrdiff_t own = (ptrdiff_t)bin_of(w, d, i), reach = w->by_rows ? lag : 0;
+
+    for (ptrdiff_t bin = own - reach; bin <= own + reach; ++bin) {
+        const ptrdiff_t inside = bin < 0 ? bin + bins : bin < bins ? bin : bin - bins;
+
+        if (inside == bin || w->periodic) tell_bin(w, d, i, (size_t)inside);
     }
 }
 

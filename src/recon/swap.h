@@ -23,8 +23,9 @@ struct mf_swap {
     int periodic;
     struct mf_sites sites;
     uint8_t *used;              /* [count] moved, or another site moved its voxel */
-    uint32_t *member[MF_SIDES]; /* site numbers sorted by slice */
-    uint32_t *start[MF_SIDES];  /* [slices + 1] offset of a slice's members */
+    int by_rows;                /* of an image alone: sites are sorted by row */
+    uint32_t *member[MF_SIDES]; /* site numbers sorted by slice, or by row */
+    uint32_t *start[MF_SIDES];  /* [slices + 1] or [rows + 1] offset of a slice's or row's members */
 };
 
 /** Row of words with the zero lag, in floats of a residual. */
@@ -50,7 +51,7 @@ int mf_swap_keeps(const struct mf_swap *w, size_t i);
 /** Is each of sites i and j in the other's window, in a common slice? */
 int mf_swap_meet(const struct mf_swap *w, size_t i, size_t j);
 
-/** Sorts sites into slices. */
+/** Sorts sites into slices or rows. */
 void mf_swap_index(struct mf_swap *w);
 
 /** Flips site i. Updates residuals, V, and the bits of every site with this voxel in its windows. */

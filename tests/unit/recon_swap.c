@@ -141,7 +141,7 @@ static void open_side(struct mf_swap *w, size_t d)
     s->v_target = calloc((size_t)fields, sizeof(double));
     for (int f = 0; f < fields; ++f) s->v_target[f] = 0.4 + 0.1 * f;
     w->member[d] = calloc(COUNT, sizeof(uint32_t));
-    w->start[d] = calloc(s->slices + 2, sizeof(uint32_t));
+    w->start[d] = calloc((w->by_rows ? s->nu : s->slices) + 2, sizeof(uint32_t));
 }
 
 static void random_sites(struct mf_swap *w, int phases)
@@ -296,9 +296,9 @@ static void close_all(struct mf_swap *w)
     free(w->used);
 }
 
-static void run(size_t nz, size_t ny, size_t nx, int phases, int wrap)
+static void run(size_t nz, size_t ny, size_t nx, int phases, int wrap, int by_rows)
 {
-    struct mf_swap w = {.periodic = wrap};
+    struct mf_swap w = {.periodic = wrap, .by_rows = by_rows};
     size_t size;
 
     dims[0] = nz;
@@ -328,10 +328,12 @@ static void run(size_t nz, size_t ny, size_t nx, int phases, int wrap)
 int main(void)
 {
     for (int wrap = 0; wrap < 2; ++wrap) {
-        run(1, 12, 11, 2, wrap);
-        run(1, 9, 12, 3, wrap);
-        run(8, 9, 10, 2, wrap);
-        run(9, 8, 8, 3, wrap);
+        for (int by_rows = 0; by_rows < 2; ++by_rows) {
+            run(1, 12, 11, 2, wrap, by_rows);
+            run(1, 9, 12, 3, wrap, by_rows);
+        }
+        run(8, 9, 10, 2, wrap, 0);
+        run(9, 8, 8, 3, wrap, 0);
     }
     CHECK(kept > 10);
     return failures != 0;

@@ -45,12 +45,12 @@ MF_HD double mf_lineal_runs(int periodic, size_t nu, size_t nv, int du, int dv, 
     return rows > 0 && columns > 0 ? rows * columns : 0;
 }
 
-/** The factor of a pixel in the products of its runs: for the phase, and for its complement. */
-MF_HD float mf_lineal_in(float x) { return mf_soft_exp(MF_LINEAL_STEEP * (1.0f - x)); }
-MF_HD float mf_lineal_out(float x) { return mf_soft_exp(MF_LINEAL_STEEP * x); }
+/** The factor of a pixel in the products of its runs: for the phase, and for its complement. It is 1 at most. */
+MF_HD float mf_lineal_in(float x) { return mf_soft_exp(MF_LINEAL_STEEP * (x - 1.0f)); }
+MF_HD float mf_lineal_out(float x) { return mf_soft_exp(-MF_LINEAL_STEEP * x); }
 
 /** The logistic function of a run by its product. */
-MF_HD float mf_lineal_sharp(float product) { return 1.0f / (1.0f + MF_LINEAL_EDGE * product); }
+MF_HD float mf_lineal_sharp(float product) { return product / (product + MF_LINEAL_EDGE); }
 /** Derivative of mf_lineal_sharp() by the sum of a run's pixels, without the factors a and s / n. */
 MF_HD float mf_lineal_slope(float sharp) { return sharp * (1.0f - sharp); }
 

@@ -12,8 +12,11 @@
 #include "src/base/err.h"
 
 enum { WAYS = 16, RUN = MF_CPU_RUN, DIRECTIONS = MF_LINEAL_DIRECTIONS, FIELDS = 2, BLOCK = 4096 };
+enum { GROUP = 4, SIDES = 2 }; /* lengths of which one division serves; the phase and its complement */
 
 #define ALWAYS static inline __attribute__((always_inline))
+
+static const float NOTHING = 1e-9f; /* a run with such a product counts less than 1e-8 */
 
 static struct mf_cpu_frame frame_of(const struct mf_slice_desc *desc)
 {
@@ -42,21 +45,21 @@ struct walk {
     size_t lag, nu, nv, stride;
     ptrdiff_t step; /* from pixel to pixel of a run */
     int du, dv, periodic;
-    const float *x, *y; /* pixel (0, 0) of the frames. exact: x; sharp: exp(4 (1 - x)) and exp(4 x) */
+    const float *x[SIDES]; /* pixel (0, 0) of the frames. exact: x; sharp: the factors of both sides */
 };
 
 static struct walk walk_of(const struct mf_cpu_job *job, int direction, const float *framed)
 {
     const struct mf_slice_desc *desc = &job->plan->desc;
     const struct mf_cpu_frame f = frame_of(desc);
-    struct walk w = {
-        job->plan->state, desc->lag, job->level->nu, job->level->nv, 0, 0, 0, 0, desc->periodic, NULL, NULL};
+    struct walk w = {job->plan->state, desc->lag,   job->level->nu, job->level->nv, 0, 0, 0, 0,
+                     desc->periodic,   {NULL, NULL}};
 
     w.stride = mf_cpu_frame_stride(&f, w.nv);
     mf_lineal_along(direction, &w.du, &w.dv);
     w.step = w.du * (ptrdiff_t)w.stride + w.dv;
-    w.x = framed + f.left;
-    w.y = w.x + mf_cpu_frame_size(&f, desc->nu, desc->nv);
+    w.x[0] = framed + f.left;
+    w.x[1] = w.x[0] + mf_cpu_frame_size(&f, desc->nu, desc->nv);
     return w;
 }
 
@@ -87,9 +90,9 @@ ALWAYS void add_pair(const struct walk *w, const float *p, size_t c, float *rest
     for (int i = 0; i < RUN; ++i) sum[i] += a[i] + b[i];
 }
 
-/* For one length: sums for the phase and for its complement; column i is added to sum i % WAYS. */
+/* For one length: column i is added to sum i % WAYS. */
 struct ways {
-    double in[WAYS], out[WAYS];
+    double sum[WAYS];
 };
 
 ALWAYS void fold(const float *restrict y, double *restrict ways)
@@ -98,31 +101,13 @@ ALWAYS void fold(const float *restrict y, double *restrict ways)
     for (int k = 0; k < WAYS; ++k) ways[k] += (double)((y[k] + y[k + WAYS]) + (y[k + 2 * WAYS] + y[k + 3 * WAYS]));
 }
 
-ALWAYS void multiply_pair(const struct walk *w, const float *p, size_t c, float *restrict product)
-{
-    const float *a = p + (ptrdiff_t)(2 * c - 1) * w->step, *b = a + w->step;
-
-#pragma omp simd
-    for (int i = 0; i < RUN; ++i) product[i] *= a[i] * b[i];
-}
-
-/* Adds the logistic functions of runs at columns [lo, hi) of these RUN. */
-ALWAYS void add_sharp(struct range in, const float *restrict product, double *ways)
-{
-    float y[RUN];
-
-#pragma omp simd
-    for (int i = 0; i < RUN; ++i) y[i] = i >= in.lo && i < in.hi ? mf_lineal_sharp(product[i]) : 0.0f;
-    fold(y, ways);
-}
-
 ALWAYS void add_exact(float n, struct range in, const float *restrict sum, struct ways *ways)
 {
     float y[RUN];
 
 #pragma omp simd
     for (int i = 0; i < RUN; ++i) y[i] = i >= in.lo && i < in.hi ? mf_lineal_whole(n, sum[i]) : 0.0f;
-    fold(y, ways->in);
+    fold(y, ways->sum);
 }
 
 ALWAYS struct range range_at(const struct walk *w, size_t u, size_t v, size_t c)
@@ -132,27 +117,9 @@ ALWAYS struct range range_at(const struct walk *w, size_t u, size_t v, size_t c)
     return (struct range){in.lo - (int)v, in.hi - (int)v};
 }
 
-/* The ways [L + 1] of all runs that begin in row u, columns v .. v + RUN - 1. */
-ALWAYS void sharp_run(const struct walk *w, size_t u, size_t v, struct ways *ways)
-{
-    const float *x = w->x + u * w->stride + v, *y = w->y + u * w->stride + v;
-    float in[RUN], out[RUN];
-
-    memcpy(in, x, sizeof in);
-    memcpy(out, y, sizeof out);
-    for (size_t c = 1; c <= w->lag; ++c) {
-        const struct range range = range_at(w, u, v, c);
-
-        multiply_pair(w, x, c, in);
-        multiply_pair(w, y, c, out);
-        add_sharp(range, in, ways[c].in);
-        add_sharp(range, out, ways[c].out);
-    }
-}
-
 ALWAYS void exact_run(const struct walk *w, size_t u, size_t v, struct ways *ways)
 {
-    const float *x = w->x + u * w->stride + v;
+    const float *x = w->x[0] + u * w->stride + v;
     float sum[RUN];
 
     memcpy(sum, x, sizeof sum);
@@ -162,19 +129,113 @@ ALWAYS void exact_run(const struct walk *w, size_t u, size_t v, struct ways *way
     }
 }
 
-MF_CPU_FAST static void walk_sharp(const struct walk *w, struct ways *ways)
-{
-    for (size_t u = 0; u < w->nu; ++u)
-        for (size_t v = 0; v < w->nv; v += RUN) sharp_run(w, u, v, ways);
-}
-
 MF_CPU_FAST static void walk_exact(const struct walk *w, struct ways *ways)
 {
     for (size_t u = 0; u < w->nu; ++u)
         for (size_t v = 0; v < w->nv; v += RUN) exact_run(w, u, v, ways);
 }
 
-/* x becomes exp(4 (1 - x)), y exp(4 x). */
+/* Runs of one side from RUN columns of a row on. */
+struct runs {
+    const struct walk *walk;
+    const float *x; /* their first pixels */
+    size_t u, v, c; /* the next length is 2c + 1 */
+    _Alignas(64) float product[RUN];
+    _Alignas(64) float y[GROUP][RUN];
+};
+
+ALWAYS void begin(struct runs *r, const struct walk *w, int side, size_t u, size_t v)
+{
+    r->walk = w;
+    r->x = w->x[side] + u * w->stride + v;
+    r->u = u;
+    r->v = v;
+    r->c = 1;
+    memcpy(r->product, r->x, sizeof r->product);
+}
+
+ALWAYS float two_of(const float *x, ptrdiff_t step) { return x[0] * x[step]; }
+
+/* The logistic functions of GROUP lengths, by one division. */
+ALWAYS void sharp_group(const float *end, ptrdiff_t step, float *restrict product, float (*restrict y)[RUN])
+{
+#pragma omp simd
+    for (int i = 0; i < RUN; ++i) {
+        const float two = two_of(end + i, step), four = two * two_of(end + 2 * step + i, step);
+        const float six = four * two_of(end + 4 * step + i, step), eight = six * two_of(end + 6 * step + i, step);
+        const float p = product[i] * two, q = product[i] * four, r = product[i] * six, s = product[i] * eight;
+        const float a = p + MF_LINEAL_EDGE, b = q + MF_LINEAL_EDGE, c = r + MF_LINEAL_EDGE, d = s + MF_LINEAL_EDGE;
+        const float ab = a * b, cd = c * d, one = 1.0f / (ab * cd), first = one * cd, last = one * ab;
+
+        y[0][i] = p * (first * b);
+        y[1][i] = q * (first * a);
+        y[2][i] = r * (last * d);
+        y[3][i] = s * (last * c);
+        product[i] = s;
+    }
+}
+
+ALWAYS void sharp_one(const float *end, ptrdiff_t step, float *restrict product, float (*restrict y)[RUN])
+{
+#pragma omp simd
+    for (int i = 0; i < RUN; ++i) {
+        product[i] *= two_of(end + i, step);
+        y[0][i] = mf_lineal_sharp(product[i]);
+    }
+}
+
+ALWAYS void mask(struct range in, float *y)
+{
+#pragma omp simd
+    for (int i = 0; i < RUN; ++i) y[i] = i >= in.lo && i < in.hi ? y[i] : 0.0f;
+}
+
+/* The logistic functions of the next lengths: how many lengths. They are 0 where a run leaves the slice. */
+ALWAYS size_t next_lengths(struct runs *r)
+{
+    const struct walk *w = r->walk;
+    const float *end = r->x + (ptrdiff_t)(2 * r->c - 1) * w->step;
+    const size_t n = r->c + GROUP <= w->lag + 1 ? GROUP : 1;
+    const struct range last = range_at(w, r->u, r->v, r->c + n - 1);
+
+    if (n == GROUP)
+        sharp_group(end, w->step, r->product, r->y);
+    else
+        sharp_one(end, w->step, r->product, r->y);
+    if (last.lo > 0 || last.hi < RUN)
+        for (size_t k = 0; k < n; ++k) mask(range_at(w, r->u, r->v, r->c + k), r->y[k]);
+    r->c += n;
+    return n;
+}
+
+/* Are there longer runs, and do some of them count? Products only fall. */
+ALWAYS int has_more(const struct runs *r)
+{
+    int count = 0;
+
+    if (r->c > r->walk->lag) return 0;
+#pragma omp simd reduction(| : count)
+    for (int i = 0; i < RUN; ++i) count |= r->product[i] > NOTHING;
+    return count;
+}
+
+/* The ways [L + 1] of one side. */
+MF_CPU_FAST static void walk_sharp(const struct walk *w, int side, struct ways *ways)
+{
+    struct runs r;
+
+    for (size_t u = 0; u < w->nu; ++u)
+        for (size_t v = 0; v < w->nv; v += RUN) {
+            begin(&r, w, side, u, v);
+            do {
+                const size_t c = r.c, n = next_lengths(&r);
+
+                for (size_t k = 0; k < n; ++k) fold(r.y[k], ways[c + k].sum);
+            } while (has_more(&r));
+        }
+}
+
+/* x becomes the factors of the phase, y those of its complement. */
 MF_CPU_FAST static void exponentials(size_t n, float *restrict x, float *restrict y)
 {
 #pragma omp simd
@@ -210,22 +271,23 @@ static double all(const double *ways)
 
 /* D of one direction: of the phase, then of its complement, for every length. */
 struct found {
-    double in, out;
+    double side[SIDES];
 };
 
 static void direction_values(const struct walk *w, int exact, struct ways *ways, struct found *found)
 {
-    memset(ways, 0, (w->lag + 1) * sizeof *ways);
-    if (exact)
-        walk_exact(w, ways);
-    else
-        walk_sharp(w, ways);
-    for (size_t c = 1; c <= w->lag; ++c) {
-        const double runs = count_of(w, 2 * c + 1);
-        const double a = exact ? 1 : (double)w->soft[c].a, b = exact ? 0 : (double)w->soft[c].b;
+    for (int side = 0; side < (exact ? 1 : SIDES); ++side) {
+        memset(ways, 0, (w->lag + 1) * sizeof *ways);
+        if (exact)
+            walk_exact(w, ways);
+        else
+            walk_sharp(w, side, ways);
+        for (size_t c = 1; c <= w->lag; ++c) {
+            const double runs = count_of(w, 2 * c + 1);
+            const double a = exact ? 1 : (double)w->soft[c].a, b = exact ? 0 : (double)w->soft[c].b;
 
-        found[c].in = runs > 0 ? a * all(ways[c].in) / runs + b : 0;
-        found[c].out = runs > 0 && !exact ? a * all(ways[c].out) / runs + b : 0;
+            found[c].side[side] = runs > 0 ? a * all(ways[c].sum) / runs + b : 0;
+        }
     }
 }
 
@@ -264,8 +326,8 @@ static void value(const struct mf_cpu_job *job, int exact, double *d)
     mf_team_share(job->plan->desc.team, DIRECTIONS, sizeof found[0], found);
     for (int k = 0; k < DIRECTIONS; ++k)
         for (size_t c = 1; c <= lag; ++c) {
-            d[mf_lineal_entry(exact, c, k, 0)] = found[k][c].in;
-            if (!exact) d[mf_lineal_entry(0, c, k, 1)] = found[k][c].out;
+            d[mf_lineal_entry(exact, c, k, 0)] = found[k][c].side[0];
+            if (!exact) d[mf_lineal_entry(0, c, k, 1)] = found[k][c].side[1];
         }
 }
 
@@ -274,22 +336,27 @@ static void value_exact(const struct mf_cpu_job *job, double *d) { value(job, 1,
 
 /* -- gradient -- */
 
-/* Weights of a run's mean in the entries of its length. */
-struct weight {
-    float in, out;
-};
-
-/* h: the slopes of the logistic functions at columns [lo, hi), weighed. */
-ALWAYS void run_slope(struct weight weight, struct range range, const float *restrict in, const float *restrict out,
-                      float *restrict h)
+/* h, or nothing (@p set), += weighed slopes of logistic functions. */
+ALWAYS void add_slopes(float weight, int set, const float *restrict y, float *restrict h)
 {
 #pragma omp simd
     for (int i = 0; i < RUN; ++i) {
-        const float p = mf_lineal_slope(mf_lineal_sharp(in[i])), q = mf_lineal_slope(mf_lineal_sharp(out[i]));
-        const float slope = weight.in * p - weight.out * q;
+        const float slope = weight * mf_lineal_slope(y[i]);
 
-        h[i] = i >= range.lo && i < range.hi ? slope : 0.0f;
+        h[i] = set ? slope : h[i] + slope;
     }
+}
+
+/* Slopes of one side's runs to slopes [L + 1]. The first @p known lengths have some already; returns how many do then.
+ */
+ALWAYS size_t run_slopes(struct runs *r, const float *weight, size_t known, float (*restrict slopes)[RUN])
+{
+    do {
+        const size_t c = r->c, n = next_lengths(r);
+
+        for (size_t k = 0; k < n; ++k) add_slopes(weight[c + k], c + k > known, r->y[k], slopes[c + k]);
+    } while (has_more(r));
+    return r->c - 1 > known ? r->c - 1 : known;
 }
 
 ALWAYS void add_run(float *restrict to, const float *restrict h)
@@ -299,21 +366,20 @@ ALWAYS void add_run(float *restrict to, const float *restrict h)
 }
 
 /* A pixel k steps from the begin is in all runs of more than k pixels. Works from the longest run to the shortest.
- * weight [L + 1]; slopes [L + 1][RUN]: scratch. */
-ALWAYS void gradient_run(const struct walk *w, const struct weight *weight, size_t u, size_t v, float *g,
+ * weight [SIDES][L + 1]; slopes [L + 1][RUN]: scratch. */
+ALWAYS void gradient_run(const struct walk *w, const float *weight, size_t u, size_t v, float *g,
                          float (*restrict slopes)[RUN])
 {
     const size_t at = u * w->stride + v;
-    float in[RUN], out[RUN], h[RUN] = {0};
+    float h[RUN] = {0};
+    size_t known = 0;
+    struct runs r;
 
-    memcpy(in, w->x + at, sizeof in);
-    memcpy(out, w->y + at, sizeof out);
-    for (size_t c = 1; c <= w->lag; ++c) {
-        multiply_pair(w, w->x + at, c, in);
-        multiply_pair(w, w->y + at, c, out);
-        run_slope(weight[c], range_at(w, u, v, c), in, out, slopes[c]);
+    for (int side = 0; side < SIDES; ++side) {
+        begin(&r, w, side, u, v);
+        known = run_slopes(&r, weight + (size_t)side * (w->lag + 1), known, slopes);
     }
-    for (size_t c = w->lag; c > 0; --c) {
+    for (size_t c = known; c > 0; --c) {
         float *end = g + at + (ptrdiff_t)(2 * c - 1) * w->step;
 
         add_run(h, slopes[c]);
@@ -323,21 +389,21 @@ ALWAYS void gradient_run(const struct walk *w, const struct weight *weight, size
     add_run(g + at, h);
 }
 
-MF_CPU_FAST static void walk_gradient(const struct walk *w, const struct weight *weight, float *g, float (*slopes)[RUN])
+MF_CPU_FAST static void walk_gradient(const struct walk *w, const float *weight, float *g, float (*slopes)[RUN])
 {
     for (size_t u = 0; u < w->nu; ++u)
         for (size_t v = 0; v < w->nv; v += RUN) gradient_run(w, weight, u, v, g, slopes);
 }
 
-/* Slopes of one direction's entries as weights of a run's sum. */
-static void weights(const struct walk *w, int direction, const double *slope, struct weight *weight)
+/* Slopes of one direction's entries as weights of a run's sum: [SIDES][L + 1]. */
+static void set_weights(const struct walk *w, int direction, const double *slope, float *weight)
 {
     for (size_t c = 1; c <= w->lag; ++c) {
         const double runs = count_of(w, 2 * c + 1),
                      each = runs > 0 ? (double)(MF_LINEAL_STEEP * w->soft[c].a) / runs : 0;
 
-        weight[c].in = (float)(slope[mf_lineal_entry(0, c, direction, 0)] * each);
-        weight[c].out = (float)(slope[mf_lineal_entry(0, c, direction, 1)] * each);
+        weight[c] = (float)(slope[mf_lineal_entry(0, c, direction, 0)] * each);
+        weight[w->lag + 1 + c] = (float)(-slope[mf_lineal_entry(0, c, direction, 1)] * each);
     }
 }
 
@@ -358,10 +424,10 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
         const struct walk w = walk_of(job, k, job->scratch);
         float *g = frames + (size_t)k * used;
         float *slopes = job->scratch + (FIELDS + DIRECTIONS) * size + (size_t)k * (desc->lag + 1) * RUN;
-        struct weight weight[desc->lag + 1];
+        float weight[SIDES * (desc->lag + 1)];
 
         memset(g, 0, used * sizeof *g);
-        weights(&w, k, slope, weight);
+        set_weights(&w, k, slope, weight);
         walk_gradient(&w, weight, g + f.left, (float(*)[RUN])slopes);
     }
     mf_team_share(desc->team, DIRECTIONS, used * sizeof *frames, frames);

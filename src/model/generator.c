@@ -178,12 +178,12 @@ int mf_generator_foresee(const struct mf_model_card *card, const struct mf_gener
     return rc;
 }
 
-const struct mf_model_card *mf_generator_says(const struct mf_generator *g) { return g->card; }
-
 /* -- conditions -- */
 
-void mf_generator_condition(const struct mf_generator *g, const struct mf_generator_wish *wish, uint64_t i,
-                            int32_t *label, float *value)
+/* The condition of sample @p i: *label (-1: none) and value [columns]. Other facts come from the train split, by seed
+ * and number. If a class is wanted, they are of a sample of it. */
+static void condition_of(const struct mf_generator *g, const struct mf_generator_wish *wish, uint64_t i, int32_t *label,
+                         float *value)
 {
     const struct mf_denoise *d = g->card->denoise;
     int32_t wanted = wish->label;
@@ -251,7 +251,7 @@ static void feed_conditions(struct mf_generator *g, const struct mf_generator_wi
     const struct mf_denoise *d = g->card->denoise;
 
     for (size_t r = 0; r < g->pass; ++r, value += d->columns) {
-        mf_generator_condition(g, wish, first + r, &label[r], value);
+        condition_of(g, wish, first + r, &label[r], value);
         if (g->width == 0) continue;
         mf_denoise_condition(d, label[r], value, g->condition);
         mf_model_feed_named(g->model, MF_DENOISE_CONDITION, r, g->condition);

@@ -39,8 +39,6 @@ int mf_generator_foresee(const struct mf_model_card *card, const struct mf_gener
 /** NULL is accepted. */
 void mf_generator_close(struct mf_generator *generator);
 
-const struct mf_model_card *mf_generator_says(const struct mf_generator *generator);
-
 /** A request for samples. */
 struct mf_generator_wish {
     struct mf_sampling sampling;
@@ -51,11 +49,6 @@ struct mf_generator_wish {
     int32_t label;     /* of all; -1: the above */
     float *value;      /* [columns] of all; NAN: values of the train split. NULL: all are NAN */
 };
-
-/** The condition of sample @p i: *label (-1: none) and value [columns]. Other facts come from the
- * train split, by seed and number. If a class is wanted, they are of a sample of it. */
-void mf_generator_condition(const struct mf_generator *generator, const struct mf_generator_wish *wish, uint64_t i,
-                            int32_t *label, float *value);
 
 /** Gives the next pass activations [channels][height][width] for row @p row, in the place of layer form->mask[k]. */
 void mf_generator_mask(struct mf_generator *generator, size_t k, size_t row, const float *values);

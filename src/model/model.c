@@ -342,8 +342,6 @@ void mf_model_close(struct mf_model *m)
 
 const struct mf_model_card *mf_model_says(const struct mf_model *m) { return m->card; }
 
-size_t mf_model_parameters(const struct mf_model *m) { return mf_weights_count(m->net, 0); }
-
 /* -- running -- */
 
 int mf_model_feed(struct mf_model *m, size_t row, const void *sample)
@@ -364,8 +362,6 @@ static const struct input *find(const struct mf_model *m, const char *name)
         if (strcmp(m->input[k].name, name) == 0) return &m->input[k];
     return NULL;
 }
-
-size_t mf_model_reads(const struct mf_model *m, const char *name) { return find(m, name) ? find(m, name)->each : 0; }
 
 void mf_model_feed_named(struct mf_model *m, const char *name, size_t row, const float *values)
 {

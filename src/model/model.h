@@ -79,9 +79,6 @@ void mf_model_close(struct mf_model *model);
 /** What it reads and returns. */
 const struct mf_model_card *mf_model_says(const struct mf_model *model);
 
-/** Numbers of its weights. */
-size_t mf_model_parameters(const struct mf_model *model);
-
 /** Gives row @p row of the next walk a sample: phases [nz][ny][nx] of one byte, or values of an image
  * [nz][ny][nx][channels], float. Refuses with MF_INPUT a value that is no phase of the model, or not finite. */
 int mf_model_feed(struct mf_model *model, size_t row, const void *sample);
@@ -89,11 +86,10 @@ int mf_model_feed(struct mf_model *model, size_t row, const void *sample);
 /** The same in the network's own terms: float [nz][ny][nx][channels], as in struct mf_batch. */
 void mf_model_feed_input(struct mf_model *model, size_t row, const float *input);
 
-/** The same of an input by its name, and how many numbers a row of it has; 0: there is none.
+/** The same of an input by its name.
  * A network that removes noise reads "x" (scaled, mf_denoise_scale()), "level" (mf_unet_noise()) and, if it has one,
  * "condition" (mf_denoise_condition()). All others read "x" alone. */
 void mf_model_feed_named(struct mf_model *model, const char *name, size_t row, const float *input);
-size_t mf_model_reads(const struct mf_model *model, const char *name);
 
 /** The first gives what may stand in the place of mask @p k, in the layout of the network. The second says whether it
  * does, in all masks of row @p row. Before, it does not. */

@@ -53,10 +53,6 @@ size_t mf_sleep_pairs(const struct mf_sleep_state *state, const double *value, s
 /** Keeps the pairs, in that order, whose experts are in none before. Returns how many. */
 size_t mf_sleep_disjoint(const struct mf_sleep_state *state, size_t count, struct mf_sleep_pair *pair);
 
-/** How alike two experts of the carry are. It is 0.6 of the cosine of their weights and 0.4 of that of their mean
- * inputs. Where one has no inputs, the first alone. */
-double mf_sleep_similarity(const struct mf_sleep_state *state, size_t one, size_t other);
-
 /** Experts that are more alike than @p similarity become one, the most alike first; each at most once. */
 void mf_sleep_merge(struct mf_sleep_state *state, double similarity);
 

@@ -11,7 +11,7 @@
 #include "src/base/err.h"
 
 const struct mf_range mf_range_counts = {1, INT32_MAX, 0, 0, "1 to 2147483647"};
-const struct mf_range mf_range_seeds = {0, 9007199254740991, 0, 0, "0 to 9007199254740991"}; /* exact as doubles */
+static const struct mf_range range_seeds = {0, 9007199254740991, 0, 0, "0 to 9007199254740991"}; /* exact as doubles */
 const struct mf_range mf_range_factors = {0, 1000, 1, 0, "above 0 and at most 1000"};
 
 void mf_body_refuse(struct mf_body *b, const char *format, ...)
@@ -252,7 +252,7 @@ void mf_body_seed(struct mf_body *b, struct mf_ask *ask)
     if (!mf_body_get(b, "seed") && ask->choice.temperature > 0 &&
         getrandom(&drawn, sizeof drawn, 0) != (ssize_t)sizeof drawn)
         mf_die(MF_BROKEN, __FILE__, __LINE__, "the system gives no random number");
-    ask->choice.seed = (uint64_t)mf_body_whole(b, "seed", drawn, &mf_range_seeds);
+    ask->choice.seed = (uint64_t)mf_body_whole(b, "seed", drawn, &range_seeds);
 }
 
 void mf_body_width(struct mf_body *b, const struct mf_served *served)

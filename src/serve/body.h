@@ -18,7 +18,6 @@ struct mf_range {
     const char *limits; /* "above 0 and below 1": for a sentence */
 };
 extern const struct mf_range mf_range_counts;  /* 1 to 2^31 - 1 */
-extern const struct mf_range mf_range_seeds;   /* whole numbers */
 extern const struct mf_range mf_range_factors; /* above 0 and at most 1000 */
 
 enum { MF_ASK_STOPS = 4 /* texts of stop of a request */, MF_ASK_STOP_BYTES = 1000 };

@@ -33,7 +33,6 @@ struct mf_http {
     struct mf_tokenizer *tokenizer;
     struct MHD_Daemon *daemon;
     char *url;
-    unsigned port;
     MHD_socket listens;  /* once nobody is accepted; else -1 */
     atomic_size_t calls; /* that have not ended */
     size_t bytes;        /* that they hold */
@@ -488,8 +487,8 @@ static void find_url(struct mf_http *h, int is_six)
 {
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_BIND_PORT);
 
-    h->port = info ? info->port : h->wish.port;
-    h->url = mf_format(is_six && strchr(h->wish.host, ':') ? "http://[%s]:%u" : "http://%s:%u", h->wish.host, h->port);
+    h->url = mf_format(is_six && strchr(h->wish.host, ':') ? "http://[%s]:%u" : "http://%s:%u", h->wish.host,
+                       info ? info->port : h->wish.port);
 }
 
 static int start(struct mf_http *h, const struct addrinfo *at)
@@ -532,8 +531,6 @@ void mf_http_serve(struct mf_http *h, const struct mf_served *served, struct mf_
     h->tokenizer = tokenizer;
     mf_desk_turn(h->desk, MF_DESK_SERVES); /* its lock publishes both */
 }
-
-unsigned mf_http_port(const struct mf_http *h) { return h->port; }
 
 const char *mf_http_url(const struct mf_http *h) { return h->url; }
 

@@ -34,8 +34,7 @@ int mf_http_open(const struct mf_http_wish *wish, struct mf_desk *desk, struct m
 /** From now on requests are read. Both arguments outlive the server, and nobody else uses the tokenizer. */
 void mf_http_serve(struct mf_http *http, const struct mf_served *served, struct mf_tokenizer *tokenizer);
 
-/** The port that is bound; "http://HOST:PORT". */
-unsigned mf_http_port(const struct mf_http *http);
+/** "http://HOST:PORT", with the port that is bound. */
 const char *mf_http_url(const struct mf_http *http);
 
 /** Cuts connections whose next request has not brought its headers in time. Called now and then, by any thread. */

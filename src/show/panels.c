@@ -360,7 +360,8 @@ static struct mf_curve series_of(struct mf_panels *panels, struct mf_panel_place
     return (struct mf_curve){.count = count, .y = y};
 }
 
-int mf_panels_numbers(struct mf_panels *panels, const struct mf_panel_place *p)
+/* The bars of a number of every part. Returns whether anything was drawn. */
+static int draw_numbers(struct mf_panels *panels, const struct mf_panel_place *p)
 {
     struct mf_panel_place place = *p;
     const size_t parts = mf_panels_parts(panels->got, p->row), count = parts < NUMBERS ? parts : NUMBERS;
@@ -483,7 +484,7 @@ static void draw_numbers(struct mf_panels *panels, const struct mf_descriptor *r
     struct mf_panel_place p = {.row = row};
 
     for (p.side = 0; p.side < sides_of(panels->got, row); ++p.side)
-        for (p.number = 0; p.number < row->shown->count; ++p.number) (void)mf_panels_numbers(panels, &p);
+        for (p.number = 0; p.number < row->shown->count; ++p.number) (void)draw_numbers(panels, &p);
 }
 
 static void draw_parts(struct mf_panels *panels, const struct mf_descriptor *row)

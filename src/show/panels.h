@@ -40,10 +40,8 @@ void mf_panels_measures(struct mf_panels *panels, unsigned which, const struct m
 int mf_panels_measures_differ(size_t row, size_t k, const struct mf_json *got, const struct mf_json *want, double *size,
                               double *off);
 
-/** The curves of one selection (of windows: cuts through them), or the bars of a number of every part. Returns whether
- * anything was drawn. */
+/** The curves of one selection (of windows: cuts through them). Returns whether anything was drawn. */
 int mf_panels_curves(struct mf_panels *panels, const struct mf_panel_place *place);
-int mf_panels_numbers(struct mf_panels *panels, const struct mf_panel_place *place);
 
 /** Number of its parts in a file of @p target. */
 size_t mf_panels_parts(const struct mf_target *target, const struct mf_descriptor *row);

@@ -153,11 +153,6 @@ const char *mf_added_text(const struct mf_added *a, size_t number, size_t *n, in
     return changed;
 }
 
-int32_t mf_added_find(const struct mf_added *a, const char *text, size_t n)
-{
-    return mf_vocab_find(&a->vocab, text, n);
-}
-
 size_t mf_added_numbers(const struct mf_added *a) { return a->vocab.numbers; }
 
 /* The row of the longest token that begins here; NULL: none. */

@@ -17,8 +17,7 @@ void mf_added_free(struct mf_added *added);
  * normalised text is normalised itself. */
 const char *mf_added_text(const struct mf_added *added, size_t number, size_t *n, int *is_special);
 
-/** The number of an added token, or MF_TOKEN_NONE; the largest number of one + 1. */
-int32_t mf_added_find(const struct mf_added *added, const char *text, size_t n);
+/** The largest number of an added token + 1. */
 size_t mf_added_numbers(const struct mf_added *added);
 
 /** Where special tokens are text. */

@@ -19,7 +19,8 @@ static uint32_t hidden_before(uint32_t byte)
 
 uint32_t mf_byte_letter(unsigned char byte) { return is_visible(byte) ? byte : 0x100 + hidden_before(byte); }
 
-int mf_letter_byte(uint32_t letter)
+/* The byte of a letter; -1: it is the letter of none. */
+static int letter_byte(uint32_t letter)
 {
     if (letter < 0x100) return is_visible(letter) ? (int)letter : -1;
     if (letter <= 0x120) return (int)letter - 0x100;
@@ -37,7 +38,7 @@ void mf_letters_bytes(const char *letters, size_t n, struct mf_bytes *to)
     const size_t begin = to->count;
 
     for (size_t i = 0, size; i < n; i += size) {
-        const int byte = mf_letter_byte(mf_point(letters + i, &size));
+        const int byte = letter_byte(mf_point(letters + i, &size));
         const char c = (char)byte;
 
         if (byte < 0) {

@@ -10,9 +10,6 @@
 /** The letter of a byte: itself if it is visible in Latin-1, else one of the 68 letters from U+0100. */
 uint32_t mf_byte_letter(unsigned char byte);
 
-/** The byte of a letter; -1: it is the letter of none. */
-int mf_letter_byte(uint32_t letter);
-
 /** Appends the letters of bytes. */
 void mf_bytes_letters(const char *bytes, size_t n, struct mf_bytes *to);
 

@@ -329,13 +329,6 @@ int mf_tokenizer_is_special(const struct mf_tokenizer *t, size_t number)
     return mf_added_text(t->added, number, &n, &special) && special;
 }
 
-int32_t mf_tokenizer_find(const struct mf_tokenizer *t, const char *text, size_t n)
-{
-    const int32_t number = mf_added_find(t->added, text, n);
-
-    return number >= 0 ? number : mf_vocab_find(&t->vocab, text, n);
-}
-
 size_t mf_tokenizer_numbers(const struct mf_tokenizer *t) { return numbers_of(t); }
 
 const char *mf_tokenizer_kind(const struct mf_tokenizer *t) { return t->bpe ? "BPE" : "WordPiece"; }

@@ -56,9 +56,6 @@ const char *mf_tokenizer_piece(const struct mf_tokenizer *tokenizer, size_t numb
 /** Is it a special token, such as the end of a text? */
 int mf_tokenizer_is_special(const struct mf_tokenizer *tokenizer, size_t number);
 
-/** The number of a token with this text, or -1. */
-int32_t mf_tokenizer_find(const struct mf_tokenizer *tokenizer, const char *text, size_t n);
-
 /** The largest number of a token + 1. */
 size_t mf_tokenizer_numbers(const struct mf_tokenizer *tokenizer);
 

@@ -396,7 +396,7 @@ static void inputs(struct decoder *d)
                                          (struct mf_shape){.type = MF_F32, .n = 1, .d = {d->m->head_width / 2}});
 }
 
-int mf_decoder_splits(const struct mf_language *m, size_t ranks)
+static int can_share(const struct mf_language *m, size_t ranks)
 {
     return ranks == 1 || (m->heads % ranks == 0 && m->key_heads % ranks == 0 && m->inner % ranks == 0);
 }
@@ -405,8 +405,8 @@ int mf_decoder_can_split(const struct mf_language *m, size_t ranks)
 {
     size_t most = m->key_heads;
 
-    if (mf_decoder_splits(m, ranks)) return MF_OK;
-    while (!mf_decoder_splits(m, most)) --most;
+    if (can_share(m, ranks)) return MF_OK;
+    while (!can_share(m, most)) --most;
     return mf_fail(MF_USAGE,
                    "%zu ranks cannot share layers of %zu heads, %zu heads of keys and %zu inner columns; numbers that "
                    "divide all three can, and the largest is %zu",

@@ -49,10 +49,7 @@ int mf_decoder_build(const struct mf_language *model, const struct mf_decoder_ro
                      const struct mf_partners *split, struct mf_net *net, const char *name, size_t rows, size_t answers,
                      struct mf_decoder_list *list);
 
-/** Can so many ranks share every layer? */
-int mf_decoder_splits(const struct mf_language *model, size_t ranks);
-
-/** Refuses with MF_USAGE where they cannot, naming numbers of ranks that can. */
+/** Can so many ranks share every layer? Refuses with MF_USAGE where they cannot, naming numbers of ranks that can. */
 int mf_decoder_can_split(const struct mf_language *model, size_t ranks);
 
 #endif

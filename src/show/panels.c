@@ -361,7 +361,7 @@ static struct mf_curve series_of(struct mf_panels *panels, struct mf_panel_place
 }
 
 /* The bars of a number of every part. Returns whether anything was drawn. */
-static int draw_numbers(struct mf_panels *panels, const struct mf_panel_place *p)
+static int draw_bars(struct mf_panels *panels, const struct mf_panel_place *p)
 {
     struct mf_panel_place place = *p;
     const size_t parts = mf_panels_parts(panels->got, p->row), count = parts < NUMBERS ? parts : NUMBERS;
@@ -484,7 +484,7 @@ static void draw_numbers(struct mf_panels *panels, const struct mf_descriptor *r
     struct mf_panel_place p = {.row = row};
 
     for (p.side = 0; p.side < sides_of(panels->got, row); ++p.side)
-        for (p.number = 0; p.number < row->shown->count; ++p.number) (void)draw_numbers(panels, &p);
+        for (p.number = 0; p.number < row->shown->count; ++p.number) (void)draw_bars(panels, &p);
 }
 
 static void draw_parts(struct mf_panels *panels, const struct mf_descriptor *row)

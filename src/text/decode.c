@@ -256,7 +256,7 @@ static int wordpiece(const struct mf_text_step *step, const struct mf_pieces *fr
     return MF_OK;
 }
 
-const struct mf_text_step_kind mf_decoders[] = {
+static const struct mf_text_step_kind decoders[] = {
     {"ByteFallback", NO_KEYS, NULL, byte_fallback},
     {"ByteLevel", KEYS("add_prefix_space", "trim_offsets", "use_regex"), NULL, byte_level},
     {"Fuse", NO_KEYS, NULL, fuse},
@@ -289,7 +289,7 @@ int mf_decode_read(const struct mf_part *part, struct mf_text_steps *chain)
         chain->step[0] = (struct mf_text_step){.kind = &joined};
         return MF_OK;
     }
-    return mf_text_steps_read(part, "decoders", mf_decoders, chain);
+    return mf_text_steps_read(part, "decoders", decoders, chain);
 }
 
 enum mf_decode_way mf_decode_way(const struct mf_text_steps *chain)

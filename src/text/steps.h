@@ -50,6 +50,6 @@ int mf_text_steps_run(const struct mf_text_steps *chain, struct mf_pieces *piece
 void mf_text_steps_free(struct mf_text_steps *chain);
 
 /** The tables. */
-extern const struct mf_text_step_kind mf_normalisers[], mf_splitters[], mf_decoders[];
+extern const struct mf_text_step_kind mf_normalisers[], mf_splitters[];
 
 #endif

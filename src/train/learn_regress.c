@@ -84,7 +84,6 @@ struct mf_task mf_task_columns(const struct mf_dataset *set, size_t columns, con
 
 size_t mf_regress_column(const struct mf_task *task, size_t c) { return own_of(task)->column[c]; }
 double mf_regress_mean(const struct mf_task *task, size_t c) { return own_of(task)->mean[c]; }
-double mf_regress_deviation(const struct mf_task *task, size_t c) { return own_of(task)->deviation[c]; }
 
 /* -- network and samples -- */
 

@@ -1,6 +1,6 @@
 /* Parts of a network that options name: frozen ones, and those with a learning rate or without weight decay. On any
  * number of ranks and by all stages of ZeRO. */
-#include "tests/unit/train_case.h"
+#include "tests/unit/train_same.h"
 
 /* Parts that are frozen have the bits of their start, and no moments. A first step of SGD moves all others as it does
  * where nothing is frozen. */

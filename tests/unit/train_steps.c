@@ -3,7 +3,7 @@
  * Gradients that are not finite on one rank change nothing on any. */
 #include "src/train/replicas.h"
 #include "src/train/saved.h"
-#include "tests/unit/train_case.h"
+#include "tests/unit/train_same.h"
 
 static const char *const models[] = {"mlp", "cnn", "vit"};
 

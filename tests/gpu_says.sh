@@ -7,15 +7,15 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failed=0
 wants() { grep -qE "$1" "$2" || { echo "gpu_says: '$1' is not in $2:" && cat "$2" && failed=1; }; }
-small=(--sizes 8 --lag 4 --evaluations 3 --tests "cuda_move cuda_field net_optim" --layer "12 16-8-8" --commit 0123abcd)
+small=(--sizes 6 --lag 3 --evaluations 3 --tests "cuda_move cuda_field net_optim" --layer "12 16-8-8" --commit 0123abcd)
 
 # A sanitizer that finds something where it looks for races.
 # shellcheck disable=SC2016
 printf '#!/bin/sh\n[ "$2" = memcheck ] || exit 9\nshift 4\nexec "$@"\n' >compute-sanitizer && chmod +x compute-sanitizer
 PATH=$folder:$PATH "$script" "$build" whole.md "${small[@]}" >out 2>err && echo "gpu_says: what failed is not in its status" && failed=1
 for row in '^- program: mesoforge .*commit: 0123abcd$' '^\| cuda_move \| passed' '^\| net_optim \| passed' '^\| mpi_slab by NCCL \| passed' '^\| mpi_arrays by NCCL \| passed' \
-    '^\| 8\^3 \| cuda, 3 evaluations \| 3 \| [0-9.]+ \| [0-9.]+ \| [0-9.e-]+ \| ([0-9.]+) \| \1 \| [0-9.]+ \| ([0-9.]+) \| \2 \| [0-9.]+ \|$' \
-    '^\| 8\^3 \| cuda, whole \| 240 ' '^\| 8\^3 \| cpu, whole \| 240 .* - \| - \| - ' '^\| 8\^3 \| cuda, fields on the host \| 3 ' \
+    '^\| 6\^3 \| cuda, 3 evaluations \| 3 \| [0-9.]+ \| [0-9.]+ \| [0-9.e-]+ \| ([0-9.]+) \| \1 \| [0-9.]+ \| ([0-9.]+) \| \2 \| [0-9.]+ \|$' \
+    '^\| 6\^3 \| cuda, whole \| 240 ' '^\| 6\^3 \| cpu, whole \| 240 .* - \| - \| - ' '^\| 6\^3 \| cuda, fields on the host \| 3 ' \
     '^\| 0 \| bf16 \| [0-9.]+ \| [0-9.]+ \|$' '^\| 16 \| f32 \| [0-9.]+ ' '^linear.grouped_linear.backward.[0-9.]+.[0-9.]+$' \
     '^\| memcheck of cuda_field \| passed' 'their seconds are no measurements' '^\| racecheck of cuda_move \| FAILED \(9\)' 'want of time: nothing'; do
     wants "$row" whole.md
@@ -28,7 +28,7 @@ read -ra usual <<<"$(sed -n 's/^read -ra tests <<<"\(.*\)"$/\1/p' "$script")"
 for name in "${usual[@]}"; do [ -x "$build/tests/$name" ] || { echo "gpu_says: there is no test $name" && failed=1; }; done
 
 "$script" "$build" short.md "${small[@]}" --seconds 3 >out 2>err
-wants 'want of time: .*8\^3, cuda, whole; 8\^3, cpu' short.md
+wants 'want of time: .*6\^3, cuda, whole; 6\^3, cpu' short.md
 MF_EMU_DEVICES=0 "$script" "$build" none.md >out 2>err
 [ "$?$(cat none.md 2>/dev/null)" = 77 ] || { echo "gpu_says: without a device: $(cat out err)" && failed=1; }
 wants 'no CUDA device' out

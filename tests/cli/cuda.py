@@ -26,7 +26,7 @@ def run(*words, ranks=1, **emulated):
 
 
 def match(*words, image="image.npy", extend=True, **more):
-    status, out, err = run("match", image, "--limit-to", 4, *(["--add-dimension", 12] if extend else []), "--max_iter", 4, "--seed", 3, "--json",
+    status, out, err = run("match", image, "--limit-to", 4, *(["--add-dimension", 9] if extend else []), "--max_iter", 4, "--seed", 3, "--json",
                            "--output", "out.h5", *words, **more)
     return (json.loads(out) if status == 0 else None), status, err
 
@@ -37,7 +37,7 @@ def near(a, b, tolerance):
 
 scratch = tempfile.TemporaryDirectory()  # gone when the program ends
 os.chdir(scratch.name)
-check(run("synth", "--size", 13, 14, "--correlation-length", 1.5, "--output", "image.npy")[0] == 0, "synth")
+check(run("synth", "--size", 9, 10, "--correlation-length", 1.5, "--output", "image.npy")[0] == 0, "synth")
 
 # The same run on both.
 for more in runs.some((["--no_polish"], ["--no_polish", "--loss-type", "RMS", "--non_periodic"],
@@ -58,7 +58,7 @@ more = peak["device_used"][0] - peak["device"][0]
 check(4 << 20 <= more < 5 << 20 and "device_used" not in cpu["peak_bytes"], f"bytes that the device counted: {peak}")
 
 # To the end: the cut and the polish of two phases, and of three on two ranks.
-save("three.npy", [[(x // 4 + y // 3) % 3 for x in range(12)] for y in range(11)])
+save("three.npy", [[(x // 3 + y // 3) % 3 for x in range(9)] for y in range(8)])
 for image, ranks in (("image.npy", 1), ("three.npy", 2)):
     cpu, _, err = match("--device", "cpu", "--polish-rounds", 3, *runs.S2, image=image)
     cuda, status, err = match("--device", "cuda", "--share-gpu", "--polish-rounds", 3, *runs.S2, image=image, ranks=ranks)

@@ -116,7 +116,7 @@ def ladder():
 
 def random_limits():
     """What fits by the plan runs in what is planned, and never has to shrink. All else is refused before it begins."""
-    choose, fitted, plans = random.Random(11), 0, some(range(200), 10)
+    choose, fitted, plans = random.Random(11), 0, some(range(200), 20)
     for _ in plans:
         arch, ranks = choose.choice(("mlp", "cnn", "vit")), choose.choice((1, 2, 2, 3))
         width = 8 * choose.randint(1, 128) if arch == "mlp" else 8 * choose.randint(1, 16 if runs.LONG else 6)

@@ -233,7 +233,7 @@ if(MF_SANITIZE)
   return()
 endif()
 add_test(NAME gpu_says COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/gpu_says.sh ${PROJECT_BINARY_DIR})
-set_tests_properties(gpu_says PROPERTIES TIMEOUT 300 LABELS cuda ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV}")
+set_tests_properties(gpu_says PROPERTIES TIMEOUT 900 LABELS cuda ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV}")
 
 # Bytes of a language model that is opened.
 add_test(NAME cuda_gen_workload COMMAND gen_workload ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language gpt2 mixtral)

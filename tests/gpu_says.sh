@@ -7,7 +7,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failed=0
 wants() { grep -qE "$1" "$2" || { echo "gpu_says: '$1' is not in $2:" && cat "$2" && failed=1; }; }
-small=(--sizes 6 --lag 3 --evaluations 3 --tests "cuda_move cuda_field net_optim" --layer "12 16-8-8" --commit 0123abcd)
+small=(--seconds 900 --sizes 6 --lag 3 --evaluations 3 --tests "cuda_move cuda_field net_optim" --layer "12 16-8-8" --commit 0123abcd)
 
 # A sanitizer that finds something where it looks for races.
 # shellcheck disable=SC2016

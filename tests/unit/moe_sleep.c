@@ -577,6 +577,10 @@ int main(int argc, char **argv)
     same_lives(&b, "vit", 0);
     if (b.world.size > 1) same_lives(&b, "moe", (size_t)b.world.size);
     if (b.world.size == 4) same_lives(&b, "moe", 2);
+    if (b.world.size == 4 && !getenv("MF_LONG")) { /* what follows has no case for four */
+        bed_close(&b);
+        return failures != 0;
+    }
     failure(&b, 1, 0, 0);
     failure(&b, 2, 0, 0);
     failure(&b, 2, 3, 0);

@@ -72,6 +72,14 @@ static float exactly(int ranks, size_t i)
 }
 
 /* Is every number, to the bit, what the exchange leaves there? */
+static uint32_t bits(float x)
+{
+    uint32_t b;
+
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+
 static void check_array(const struct mf_comm *g, int kind, const float *x, size_t n, int integers)
 {
     size_t wrong = 0;
@@ -79,10 +87,11 @@ static void check_array(const struct mf_comm *g, int kind, const float *x, size_
     for (int r = 0; r < g->size; ++r) {
         const struct mf_span piece = mf_collect_piece(n, g->size, r);
 
+        if (kind == 1 && r != g->rank) continue;
         for (size_t i = piece.first; i < piece.first + piece.count; ++i) {
             const float want = kind == 2 ? value(r, i, integers) : summed(g->size, i, integers);
 
-            if (kind != 1 || r == g->rank) wrong += memcmp(&x[i], &want, sizeof want) != 0;
+            wrong += bits(x[i]) != bits(want);
             if (kind != 2 && integers) CHECK(want == exactly(g->size, i));
         }
     }
@@ -409,9 +418,9 @@ int main(int argc, char **argv)
 
     if (mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
     mf_comm_self(&self);
-    everything(&self);
     dry();
     if (mf_comm_open(&c, &argc, &argv, "test") != MF_OK) return 1;
+    if (c.size == 1) everything(&self);
     everything(&c);
     groups(&c);
     refuses(&c);

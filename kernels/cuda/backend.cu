@@ -499,4 +499,5 @@ const struct mf_backend mf_backend_cuda = {
     .label = &mf_label_cuda,
     .slices = &slices,
     .net = &mf_net_cuda,
+    .flux = nullptr, // on cores
 };

@@ -25,6 +25,9 @@ struct mf_conduct_opts {
     double k[MF_PHASES_MAX]; /* of each phase, in units of the largest */
 };
 
+/** Refuses (MF_USAGE) conductivities of --conductivity that none can have, or whose contrast is too large. Local. */
+int mf_conduct_check(size_t n, const double *k);
+
 /** Conduction along one axis, in units of the largest conductivity. */
 struct mf_conduct {
     double k;                         /* 0: no way through */
@@ -39,8 +42,8 @@ struct mf_conduct {
 /**
  * Solves for conduction along @p axis (0: z, 1: y, 2: x) of a microstructure with labels. The axis has two voxels or
  * more, for MF_CONDUCT_CENTRES three. Arrays of the size of the volume come from queue->arena and @p arena (host
- * memory). They take 26 bytes per voxel where conductivities are 0 and 1 and voxels are cubes, else 42. Collective;
- * refuses (agreed) with MF_MEMORY, MF_NUMERIC (no convergence), MF_INPUT (too many voxels on a rank).
+ * memory). They take 26 to 28 bytes per voxel where conductivities are 0 and 1 and voxels are cubes, else 42 to 45.
+ * Collective; refuses (agreed) with MF_MEMORY, MF_NUMERIC (no convergence), MF_INPUT (too many voxels on a rank).
  */
 int mf_conduct(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena, const struct mf_micro *micro,
                int axis, const struct mf_conduct_opts *opts, struct mf_conduct *out);

@@ -21,8 +21,8 @@ struct mf_conduct_sample {
 };
 
 /**
- * The error of the grid. The volume is solved again with blocks of 2 and of 4 voxels as one voxel, of their most
- * frequent phase (k2, k4). Errors of a staircase are of first order. So the error is 1.5 times the larger of |k - k2|
+ * The error of the grid. The volume is solved again with blocks of 2 and of 4 voxels as one voxel (k2, k4). A block has
+ * its most frequent phase. Errors of a staircase are of first order. So the error is 1.5 times the larger of |k - k2|
  * and |k2 - k4| / 2. NAN: the volume has too few voxels. Collective; refuses (agreed) as mf_conduct().
  */
 int mf_conduct_grid_error(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena,

@@ -171,12 +171,10 @@ static void fill_potential(const struct mf_flow *flow, void *to)
 static int make_finest(struct mf_flow *flow)
 {
     struct mf_flux_grid *g = &flow->level[0].grid;
-    const size_t n = g->n[0] ? mf_flux_all(g) : 0;
     fill *const faces[3] = {fill_z, fill_y, fill_x};
 
     set_grid(flow, &flow->level[0], 1);
     if (flow->level[0].count == 0) return MF_OK;
-    (void)n;
     if (flow->binary) {
         g->count = take(flow, mf_flux_all(g), 1);
         if (!g->count) return MF_MEMORY;

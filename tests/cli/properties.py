@@ -125,6 +125,27 @@ def seam():
         check(done.status == 0 and len(warned) == 1 and "along y" in warned[0], f"a scan as a period: {done}")
 
 
+def columns():
+    """A dataset's conductivities are those of its samples, one by one, on any number of ranks."""
+    h5py, first = runs.optional("h5py"), None
+    if not h5py:
+        return
+    for ranks in (1, 3):
+        words = ("synth", "--num-samples", 10, "--size", 12, 14, 16, "--conductivity", 0.02, 3, "--output", f"set{ranks}.h5")
+        done = runs.run(PROGRAM, *words, ranks=ranks, mpiexec=MPIEXEC)
+        check(done.status == 0, f"{words}: {done}")
+        with h5py.File(f"set{ranks}.h5") as f:
+            names = [name.decode() if isinstance(name, bytes) else name for name in f["/samples/properties"].attrs["names"]]
+            values, x = f["/samples/properties"][:], f["/samples/x"][:]
+        first = values if first is None else first
+        check((values == first).all(), f"columns of {ranks} ranks")
+    for i in (0, 7):
+        np.save("sample.npy", x[i].reshape(12, 14, 16).astype(np.uint8))
+        k = properties("sample.npy", "--conductivity", 0.02, 3)["conductivity"]
+        got = [values[i, names.index(f"conductivity_{axis}")] for axis in "zyx"]
+        check(got == [np.float32(k[axis]) for axis in "zyx"], f"sample {i}: {got}, {k}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("volume.npy", blobs((44, 36, 34), (0.5, 0.5), 5, 2.5))
@@ -137,5 +158,6 @@ with tempfile.TemporaryDirectory() as folder:
     no_way()
     grey()
     seam()
+    columns()
     os.chdir("/")
 finish("properties")

@@ -60,7 +60,7 @@ for ranks; do
     ends 0 $ranks properties volume.h5 --conductivity 0.1 1 --boundary periodic --json --verbose
     ends 0 $ranks interpolate image_characterization.h5 merged.h5 --n_steps 3 --output between.h5
     ends 0 $ranks match image.npy --limit_to 5 --max_iter 2 --no-polish --output loud.npy --verbose --logging_level 10
-    ends 0 $ranks synth --num-samples 24 --size 12 12 --kinds gaussian lamellae --output set.h5
+    ends 0 $ranks synth --num-samples 24 --size 12 12 --kinds gaussian lamellae --conductivity 0 1 --output set.h5
     ends 0 $ranks synth --num-samples 16 --questions 3 --size 12 12 --output asked.h5
     ends 0 $ranks data info set.h5
     ends 0 $ranks data verify set.h5

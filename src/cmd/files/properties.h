@@ -17,7 +17,9 @@ struct mf_properties {
     int length;   /* there is a column length, which the caller knows */
     size_t lags;  /* of S2 that fit into half of every extent */
     size_t columns;
-    mf_name *name; /* [columns]; heap */
+    mf_name *name;           /* [columns]; heap */
+    double k[MF_PHASES_MAX]; /* conductivities; all 0: there are no such columns */
+    double most;             /* the largest */
 };
 
 /**
@@ -27,6 +29,10 @@ struct mf_properties {
  */
 void mf_properties_begin(struct mf_session *session, int ndim, const size_t dims[3], int phases, int periodic,
                          int length, struct mf_properties *properties);
+/** Adds columns conductivity_z, conductivity_y, conductivity_x (images: y, x) between plates, of phases with these
+ * conductivities. Refuses (agreed) with MF_DEVICE where the back end has no kernels for that. Collective. */
+int mf_properties_conduct(struct mf_properties *properties, size_t n, const double *k);
+
 void mf_properties_end(struct mf_properties *properties);
 
 /** Measures the sample @p micro, which this rank has alone: real [columns]. Volume fractions and interfaces are per

@@ -50,6 +50,8 @@ const struct mf_opt mf_synth_opts[] = {
            "volume fraction of its samples: least and most [-] (0.12 0.32; with --questions 0.15 0.49)"),
     MF_OPT(synth_opts, "length-range", lengths, MF_REALS, NULL,
            "length of its structures: least and most [voxels] (a twentieth and a tenth of the extent)"),
+    MF_OPT(synth_opts, "conductivity", conductivity, MF_REALS, NULL,
+           "of phases 0 and 1 of its samples: properties conductivity_x, .. as well"),
     MF_OPT(synth_opts, "compress", compress, MF_LONG, "0", "deflate its samples: level 1 to 9; 0: not"),
     MF_OPT_END};
 
@@ -77,7 +79,8 @@ static const struct {
 
 static const char *const kinds[] = {"gaussian", "spheres",  "hard-spheres", "fibres",
                                     "voronoi",  "lamellae", "checkerboard", "cracks"};
-static const char *const of_sets[] = {"questions", "kinds", "fraction-range", "length-range", "compress"};
+static const char *const of_sets[] = {"questions",    "kinds",        "fraction-range",
+                                      "length-range", "conductivity", "compress"};
 static const char *const lies[] = {"z", "y", "x", "planar", "random"};
 
 static int index_of(const char *word, const char *const *words, int count)

@@ -28,7 +28,7 @@ struct synth_opts {
     struct mf_reals cell;
     long samples, questions, compress;
     struct mf_texts kinds;
-    struct mf_reals fractions, lengths;
+    struct mf_reals fractions, lengths, conductivity;
 };
 
 extern const struct mf_opt mf_synth_opts[];

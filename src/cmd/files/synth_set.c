@@ -13,6 +13,7 @@
 #include "src/cmd/files/properties.h"
 #include "src/cmd/files/synth_questions.h"
 #include "src/cmd/output.h"
+#include "src/prop/conduct.h"
 
 /* ---- options ---- */
 
@@ -70,6 +71,9 @@ int mf_synth_set_wish(const struct synth_opts *opts, const struct mf_options *op
                        "--%s is for one microstructure; with --num-samples there are --kinds, --fraction-range and "
                        "--length-range",
                        other);
+    if (opts->conductivity.count && opts->conductivity.count != 2)
+        return mf_fail(MF_USAGE, "--conductivity: of phases 0 and 1, not %zu values", opts->conductivity.count);
+    if (opts->conductivity.count) MF_TRY(mf_conduct_check(2, opts->conductivity.at));
     MF_TRY(mf_synth_size(opts, options, &size));
     if (asks) MF_TRY(check_questions(opts, size.ndim));
     *mix = (struct mf_synth_mix){.ndim = size.ndim, .seed = (uint64_t)opts->common.seed, .varied = asks};
@@ -194,7 +198,7 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
 {
     struct set set = {.session = session};
     struct mf_dataset_wish wish;
-    const char *classes[MF_SYNTH_KINDS], *names[6 + MF_PROPERTY_LAGS];
+    const char *classes[MF_SYNTH_KINDS], *names[9 + MF_PROPERTY_LAGS];
     char *path;
     int rc;
 
@@ -203,12 +207,13 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
     MF_TRY(mf_session_may_write(session, opts->common.output, ".h5"));
     MF_TRY(mf_session_path(session, "synth_dataset", ".h5", &path));
     mf_properties_begin(session, set.mix.ndim, set.mix.dims, 2, 1, 1, &set.properties);
-    if (opts->questions)
+    rc = opts->conductivity.count ? mf_properties_conduct(&set.properties, 2, opts->conductivity.at) : MF_OK;
+    if (rc == MF_OK && opts->questions)
         mf_synth_questions_begin(session, (size_t)opts->samples, (size_t)opts->questions, &set.mix, &set.questions);
     describe(&set, opts, classes, names, &wish);
-    if (opts->common.dry_run)
+    if (rc == MF_OK && opts->common.dry_run)
         rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);
-    else
+    else if (rc == MF_OK)
         rc = write_set(&set, opts, path, &wish);
     if (rc == MF_OK && !opts->common.dry_run) rc = mf_data_report(session, path, NULL);
     mf_synth_questions_end(&set.questions);

@@ -12,8 +12,6 @@
 #include "src/cmd/micrograph.h"
 #include "src/cmd/refused.h"
 
-static const double MOST_CONTRAST = 1e7; /* single precision */
-
 struct properties {
     struct mf_common common;
     struct mf_reals conductivity, spacing;
@@ -48,26 +46,6 @@ static const struct mf_opt rows[] = {
 static const struct mf_opt *const tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
 
 /* -- options -- */
-
-static int check_values(const struct mf_reals *k)
-{
-    double least = INFINITY, most = 0;
-
-    for (size_t i = 0; i < k->count; ++i) {
-        const double v = k->at[i];
-
-        if (!(v >= 0) || !isfinite(v)) return mf_fail(MF_USAGE, "--conductivity %g: 0 or more", v);
-        if (v > most) most = v;
-        if (v > 0 && v < least) least = v;
-    }
-    if (!(most > 0)) return mf_fail(MF_USAGE, "--conductivity: all are 0; one must conduct");
-    if (most > MOST_CONTRAST * least)
-        return mf_fail(MF_USAGE,
-                       "--conductivity: the contrast %g is above %g, which single precision does not resolve; try: 0 "
-                       "for the smallest",
-                       most / least, MOST_CONTRAST);
-    return MF_OK;
-}
 
 /** Which axes: "z x" or "zx". */
 static int find_axes(const struct mf_texts *axes, int wanted[3])
@@ -108,9 +86,7 @@ static int check(const struct mf_session *session, void *options)
         return mf_fail(MF_USAGE, "--conductivity and --conducting say the same; leave one of them out");
     if (!o->conductivity.count && !o->conducting.count)
         return mf_fail(MF_USAGE, "no conductivities; try: --conductivity 0 1");
-    if (o->conductivity.count) MF_TRY(check_values(&o->conductivity));
-    if (o->conductivity.count > MF_PHASES_MAX)
-        return mf_fail(MF_USAGE, "--conductivity: at most %d values", MF_PHASES_MAX);
+    if (o->conductivity.count) MF_TRY(mf_conduct_check(o->conductivity.count, o->conductivity.at));
     if (!(o->tolerance >= 1e-7 && o->tolerance <= 0.1))
         return mf_fail(MF_USAGE, "--tolerance %g: 1e-7 to 0.1", o->tolerance);
     if (strcmp(o->boundary, "periodic") == 0 && mf_options_given(session->options, "sides"))

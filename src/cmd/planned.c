@@ -238,6 +238,7 @@ static int foresee(struct ask *a, struct mf_run_plan *plan)
     fill_options(a);
     rc = mf_refuse_together(s->comm, s->comm->rank == 0 ? mf_plan_make(&a->plan_of, &a->plan) : MF_OK);
     if (rc == MF_OK) return mf_plan_share(s->comm, &a->plan, &plan->json);
+    plan->unfit = rc == MF_MEMORY;
     mf_err_clear();
     return MF_OK;
 }

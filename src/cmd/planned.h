@@ -59,8 +59,8 @@ int mf_planned_place(const struct mf_session *session, const char *path, const s
  */
 int mf_planned_make(const struct mf_planned *planned, struct mf_run_plan *plan);
 
-/** Plans a run that does not take place, and says nothing. Without a plan (nothing fits, no GPU is seen) plan->json is
- * NULL. Collective; refuses (agreed) only with MF_BROKEN. */
+/** Plans a run that does not take place, and says nothing. Without a plan (nothing fits: unfit; no GPU is seen)
+ * plan->json is NULL. Collective; refuses (agreed) only with MF_BROKEN. */
 int mf_planned_foresee(const struct mf_planned *planned, struct mf_run_plan *plan);
 void mf_run_plan_free(struct mf_run_plan *plan);
 

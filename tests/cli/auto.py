@@ -384,7 +384,8 @@ def large(folder):
     status, _, err = run(PROGRAM, "match", few, "--size", 300, 300, "--dry-run")
     check(status == 0 and "coarse to fine" not in err and "large" not in err, f"few levels: {status} {err}")
     for size, says in (([160, 160, 160], "auto: Patches uses at most the middle 1"), ([1500, 1500], "auto: large lamellae"),
-                       ([512, 512, 512], "auto: S2 and Variation, as a search for patches would take too long")):
+                       ([512, 512, 512], "auto: S2 and Variation, as a search for patches would take too long"),
+                       ([8192, 8192, 8192], "the run does not fit in the memory of this machine")):
         status, _, err = run(PROGRAM, "match", image, "--size", *size, "--dry-run")
         check(status == 0 and says in err and ("at most the middle" in err) == (size == [160, 160, 160]), f"{size}: {status} {err}")
 

@@ -428,6 +428,9 @@ static int dry_run(struct job *job)
     if (rc == MF_OK) {
         rc = mf_recon_dry(s, job->out.dims, job->out.target, &job->out.solve, &job->plan);
         MF_TRY(mf_arena_book(s->arena, -kept, "labels"));
+        if (rc == MF_OK && job->plan.unfit)
+            mf_warn("the run does not fit in the memory of this machine; try: more ranks on more machines, or a "
+                    "smaller --size");
     }
     mf_run_plan_free(&job->plan);
     return rc;

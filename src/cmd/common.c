@@ -22,7 +22,7 @@ const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "json", json, MF_FLAG, NULL, "print one JSON object on standard output"),
     MF_OPT(mf_common, "dry-run", dry_run, MF_FLAG, NULL,
            "say what would be done and the bytes it needs (match, reconstruct: and the time), and stop; not for bench, "
-           "eval, infer answer, infer classify and infer regress"),
+           "eval, infer answer, infer classify, infer regress and properties"),
     MF_OPT(mf_common, "data_folder", data_folder, MF_TEXT, "results", "folder for outputs, made if missing"),
     MF_OPT(mf_common, "output", output, MF_TEXT, NULL, "output file; wins over --data_folder"),
     MF_OPT(mf_common, "information", information, MF_TEXT, NULL, "infix for the names of output files"),

@@ -106,6 +106,10 @@ def no_way():
     check(abs(got["conductivity"]["x"] - 5 * 6 / 7) < 1e-5 and abs(got["tortuosity_factor"]["x"] - 1) < 1e-6, f"along a wall: {got}")
     done = runs.run(PROGRAM, "properties", "wall.npy", "--conductivity", 0, 5)
     check(done.status == 0 and "no way through: conductivity 0, tortuosity factor infinite" in done.out and "no way through along y" in done.err, f"said: {done}")
+    more = properties("wall.npy", "--conductivity", 0, 5, 9)
+    check(all(more[key] == got[key] for key in ("formation_factor", "tortuosity_factor_carrying")), f"a conductivity that no voxel has: {more}")
+    done = runs.run(PROGRAM, "properties", "wall.npy", "--conducting", 1, 7, "--edge-for", 1)
+    check("has no label 7" in done.err and "y: no edge is known" in done.out and "nan" not in done.out, f"no label 7: {done}")
 
 
 def grey():

@@ -58,6 +58,7 @@ static int find_axes(const struct mf_texts *axes, int wanted[3])
             if (!at) return mf_fail(MF_USAGE, "--axes %s: there are z, y and x", axes->at[i]);
             wanted[at - "zyx"] = 1;
         }
+    if (!(wanted[0] || wanted[1] || wanted[2])) return mf_fail(MF_USAGE, "--axes names none; there are z, y and x");
     return MF_OK;
 }
 
@@ -94,6 +95,7 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(find_axes(&o->axes, wanted));
     MF_TRY(find_share(o->edge_for, &share));
     MF_TRY(mf_spacing_check(&o->spacing));
+    if (session->common->dry_run) return mf_fail(MF_USAGE, "properties has no --dry-run: it only computes");
     return mf_crop_check(&o->crop, o->crop_bar);
 }
 
@@ -126,20 +128,30 @@ static int read_file(const struct mf_session *session, const struct properties *
     return rc;
 }
 
-/** The conductivity of each phase. */
+static void warn_of_absent(const struct mf_longs *conducting, const struct mf_micro *micro, const char *file)
+{
+    for (size_t i = 0; i < conducting->count; ++i) {
+        int p = 0;
+
+        while (p < micro->phases && micro->label[p] != conducting->at[i]) ++p;
+        if (p == micro->phases) mf_warn("'%s' has no label %ld, which --conducting names", file, conducting->at[i]);
+    }
+}
+
+/** The conductivity of each phase, and the largest of them. */
 static int set_conductivities(const struct properties *o, const struct mf_micro *micro, struct mf_conducted *c)
 {
     if (o->conductivity.count && o->conductivity.count < (size_t)micro->phases)
         return mf_fail(MF_INPUT, "'%s' has %d labels, but --conductivity has %zu values", c->file, micro->phases,
                        o->conductivity.count);
+    warn_of_absent(&o->conducting, micro, c->file);
     for (int p = 0; p < micro->phases; ++p) {
         c->k[p] = o->conductivity.count ? o->conductivity.at[p] : 0;
         for (size_t i = 0; i < o->conducting.count; ++i)
             if (o->conducting.at[i] == micro->label[p]) c->k[p] = 1;
+        c->most = fmax(c->most, c->k[p]);
     }
-    c->most = o->conducting.count ? 1 : 0;
-    for (size_t i = 0; i < o->conductivity.count; ++i)
-        if (o->conductivity.at[i] > c->most) c->most = o->conductivity.at[i];
+    if (!(c->most > 0)) c->most = 1;
     return MF_OK;
 }
 

@@ -95,10 +95,15 @@ static void errors_text(FILE *to, const struct mf_conducted *c, int a)
 /** --edge-for */
 static void edges_text(FILE *to, const struct mf_conducted *c)
 {
-    for (int a = 0; a < 3; ++a)
-        if (c->wanted[a])
+    for (int a = 0; a < 3; ++a) {
+        if (!c->wanted[a]) continue;
+        if (isfinite(edge_for(c, a)))
             fprintf(to, "%s: %s: an edge of %.0f voxels for a deviation of %g %%\n", c->file, axis_name[a],
                     edge_for(c, a), 100 * c->share);
+        else
+            fprintf(to, "%s: %s: no edge is known: nothing conducts, or the volume is too small to be cut\n", c->file,
+                    axis_name[a]);
+    }
 }
 
 void mf_conducted_text(FILE *to, const struct mf_conducted *c)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import runs
 from runs import around, check, finish
@@ -179,6 +180,12 @@ def watched():
     check("node" in text.decode() and "cores" in text.decode() and job.wait(60) == -signal.SIGINT, f"table: {text[-400:]}")
     job = subprocess.Popen([program, "probe", "--watch", "0.1s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     check(job.stdout.readline().startswith("time,node,device,pid,program"), "no header")
+    job.stdout.readline()
+    job.send_signal(signal.SIGSTOP)
+    time.sleep(1)
+    job.send_signal(signal.SIGCONT)
+    looks = [float(job.stdout.readline().split(",")[0]) for _ in range(8)]
+    check(looks[7] - looks[0] > 0.3, f"it makes up for looks while it was stopped: {looks}")
     job.stdout.close()
     check(job.wait(60) != 0, "it goes on where nobody reads")
     for words, part in ((["--watch", "1"], "write it as 1s"), (["--watch", "0.01s"], "from 0.1s"), (["--max-hours", "1"], "for --watch alone"), (["--watch", "1s", "--measure"], "contradict"),

@@ -147,6 +147,20 @@ def full_disk():
         subprocess.run(["umount", "disk"])
 
 
+def on_terminal(*words):
+    """What a terminal gets of a command."""
+    near, far = pty.openpty()
+    job, text = subprocess.Popen([program, *words], stdout=far, stderr=far), b""
+    os.close(far)
+    try:
+        while part := os.read(near, 65536):
+            text += part
+    except OSError:  # it has ended
+        pass
+    os.close(near)
+    return job.wait(60), text.decode()
+
+
 def followed():
     """Rows as they come, without those that are half written; the end by the lock of the output, or by the row of the end."""
     os.mkdir("live")
@@ -174,10 +188,13 @@ def followed():
     for ranks in (1, 2):
         done = runs.run(program, "report", "--follow", "live/metrics.jsonl", "--json", ranks=ranks, mpiexec=mpiexec)
         check(done.status == 0 and done.out == open("live/metrics.jsonl").read(), f"a run that has ended, --json: {done}")
-    near, far = pty.openpty()
-    job = subprocess.Popen([program, "report", "--follow", "live"], stdout=far, stderr=far)
-    os.close(far)
-    check(job.wait(60) == 0 and re.search(r"m.safetensors\r\n +step +loss\r\n +1 +0.125\r\n +step\r\nend +1\r\n$", os.read(near, 65536).decode()), "the table of a terminal")
+    status, text = on_terminal("report", "--follow", "live")
+    check(status == 0 and re.search(r"m.safetensors\r\n +step +loss\r\n +1 +0.125\r\n +step\r\nend +1\r\n$", text), "the table of a terminal")
+    with open("kinds.jsonl", "w") as file:
+        for kind in [*range(63), *["epoch"] * 8, "end"]:
+            file.write(json.dumps({"output": "m", "kind": str(kind), "step": 1}) + "\n")
+    status, text = on_terminal("report", "--follow", "kinds.jsonl")
+    check(status == 0 and "62 " in text, f"more kinds of rows than a table keeps: {status}")
     with open("live/metrics.jsonl", "a") as file:
         file.write("mine\n")
     runs.refuses(program, [(3, ["report", "--follow", "live"], "no file of metrics: it has the line 'mine"), (2, ["report", "--follow", "live", "live"], "--follow needs one run"),

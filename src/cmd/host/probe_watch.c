@@ -267,6 +267,7 @@ int mf_probe_watch(const struct mf_session *s, const struct mf_probe *probe, dou
 {
     struct watch w = {.session = s, .probe = probe, .gauge = mf_gauge_open()};
     const double begin = mf_now();
+    double next = begin;
     int64_t over = 0;
     int rc = MF_OK;
 
@@ -274,9 +275,10 @@ int mf_probe_watch(const struct mf_session *s, const struct mf_probe *probe, dou
     w.before = mf_gauge_cores();
     if (s->comm->rank == 0 && !s->common->json && !mf_output_terminal())
         printf("time,node,device,pid,program,use,memory,total,celsius,watts\n");
-    for (long k = 0; rc == MF_OK && !over; ++k) {
-        rest(begin + (double)k * period);
+    while (rc == MF_OK && !over) {
+        rest(next);
         rc = turn(&w, period);
+        next = fmax(next + period, mf_now() - period); /* who was stopped makes up for one look, and not for all */
         over = limit > 0 && mf_now() - begin + period > limit;
         mf_comm_max_int(s->comm, 1, &over);
     }

@@ -124,7 +124,7 @@ static void keep(struct follow *f, struct mf_json *row)
     while (kind < f->kind + f->kinds && strcmp(kind->name, name) != 0) ++kind;
     if (kind == f->kind + f->kinds && f->kinds == KINDS) --kind;
     if (kind == f->kind + f->kinds) ++f->kinds;
-    if (kind->rows == most) {
+    if (kind->rows >= most) {
         mf_json_free(kind->row[0]);
         memmove(kind->row, kind->row + 1, --kind->rows * sizeof *kind->row);
     }

@@ -14,9 +14,8 @@
 #include "src/lib/lib.h"
 
 static struct {
-    pthread_mutex_t list; /* of the two below */
+    pthread_mutex_t list; /* of the sessions */
     mesoforge_session *open;
-    pid_t process;
     pthread_mutex_t call; /* whoever computes has it */
 } all = {.list = PTHREAD_MUTEX_INITIALIZER, .call = PTHREAD_MUTEX_INITIALIZER};
 
@@ -58,13 +57,19 @@ int mf_lib_told(int rc)
 }
 
 /* The child of a fork has a copy of the locks, which another thread may have held. */
+static void renew_locks(void)
+{
+    pthread_mutex_init(&all.list, NULL);
+    pthread_mutex_init(&all.call, NULL);
+}
+
+static void heed_forks(void) { (void)pthread_atfork(NULL, NULL, renew_locks); }
+
 static void lock_list(void)
 {
-    if (all.process != getpid()) {
-        pthread_mutex_init(&all.list, NULL);
-        pthread_mutex_init(&all.call, NULL);
-        all.process = getpid();
-    }
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, heed_forks);
     pthread_mutex_lock(&all.list);
 }
 

@@ -302,7 +302,7 @@ static int take_lines(struct mf_question_rows *rows, FILE *from)
         rc = take_line(rows, text + mark, (size_t)n - mark, line);
     }
     free(text);
-    if (rc == MF_OK && ferror(from)) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", rows->path, strerror(errno));
+    if (rc == MF_OK && !feof(from)) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", rows->path, strerror(errno));
     return rc;
 }
 

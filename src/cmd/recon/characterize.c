@@ -404,7 +404,11 @@ int mf_characterize_one(struct mf_session *session, struct mf_characterize_cmd *
 
     if (rc == MF_OK) rc = characterize_file(session, o, mf_characterize_input(session, o, 0), NULL, result);
     mf_vgg_free(o->vgg);
-    return mf_agree(session->comm, rc);
+    rc = mf_agree(session->comm, rc);
+    if (rc == MF_OK) return MF_OK;
+    mf_characterized_free(result);
+    *result = (struct mf_characterized){.plan = NULL};
+    return rc;
 }
 
 static int run(struct mf_session *session, void *options)

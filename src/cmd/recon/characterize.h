@@ -66,7 +66,7 @@ int mf_characterize_auto(const struct mf_session *session, const struct mf_chara
                          struct mf_characterize_opts *opts, struct mf_target_look *look);
 
 /** Measures the first input, by options that were checked, and writes nothing: for a caller that wants the numbers.
- * Collective; refuses (agreed) as the verb does. @p result: mf_characterized_free(). */
+ * Collective; refuses (agreed) as the verb does. @p result, of zeros: mf_characterized_free(). */
 int mf_characterize_one(struct mf_session *session, struct mf_characterize_cmd *o, struct mf_characterized *result);
 
 /** The object of --json; its measures pass over to it. @p file: the name in it. Caller frees. Local. */

@@ -135,7 +135,7 @@ def model_of(q):
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools/pytorch"))
     from mesoforge_torch import Vqa
 
-    return Vqa(q.x.shape[1:3], 1, q.outputs, q.words)
+    return Vqa(q.x.shape[1:3], 1, q.outputs, q.words, width=16, text_width=64, text_depth=1)
 
 
 def peer(path, seed, epochs):

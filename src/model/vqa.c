@@ -1,11 +1,11 @@
 /* See vqa.h. Cells of the image's last feature map, tokens and objects are rows of one width. Two layers of attention
- * follow: cells read tokens, tokens read cells, objects read tokens. Each takes what the layer before gave. Then means
- * over cells, tokens and objects are summed, and a feed-forward layer and the heads follow. Findings come from the
- * means over cells before any attention.
+ * follow: cells read tokens, tokens read cells and objects, objects read tokens. Each takes what the layer before gave.
+ * Then means over cells, tokens, objects and the last feature map are summed, and a feed-forward layer and the heads
+ * follow. Findings come from what is seen before any attention.
  *
- * Parameters of the towers begin with image. and text. Those of rows are visual.proj, norm, position, level, and
- * objects.box, norm. Layers have cross.I.STREAM.query, key, value, output, norm. Then come joint.fc1, fc2, norm, and
- * heads.H.fc1, fc2. */
+ * Parameters of the towers begin with image. and text. Those of rows are visual.proj, norm, position, level, pool,
+ * and objects.box, norm, position. Layers have cross.I.STREAM.query, key, value, output, norm. Then come joint.fc1,
+ * fc2, norm, and heads.H.fc1, fc2. */
 #include "src/model/vqa.h"
 
 #include <stdio.h>
@@ -58,41 +58,57 @@ static int norm_of_sum(struct asker *a, const char *name, int x, int y)
     return mf_build_layer_norm(a->b, name, mf_build_two(a->b, MF_OP_ADD, text, x, y));
 }
 
-/* [n][cells][width] */
-static int cells_of(struct asker *a)
+/* What the image tower gives: [n][rows][columns][channels]. */
+static int map_of(struct asker *a)
 {
     const char *before = a->b->network;
-    struct mf_shape map;
-    int x, position;
+    int map;
 
     a->b->network = "image";
-    x = mf_image_towers[a->args->image].map(a->b, a->in->x, a->args);
+    map = mf_image_towers[a->args->image].map(a->b, a->in->x, a->args);
     a->b->network = before;
-    if (a->b->rc != MF_OK) return -1;
-    map = mf_build_shape(a->b, x);
-    x = mf_build_reshape(a->b, x, (struct mf_shape){.n = 3, .d = {a->n, map.d[1] * map.d[2], map.d[3]}});
-    x = mf_build_layer_norm(a->b, "visual.norm", mf_build_linear(a->b, "visual.proj", x, a->width));
-    position = mf_build_parameter(a->b, "visual.position",
-                                  (struct mf_shape){.type = MF_F32, .n = 2, .d = {map.d[1] * map.d[2], a->width}},
-                                  MF_START_NORMAL, 0.02);
-    return mf_build_two(a->b, MF_OP_ADD, "visual.sum", x, position);
+    return map;
 }
 
-/* [n][1][width]: the mean of every channel of the image, which norms hide. With two phases it is their fraction. */
-static int level_of(struct asker *a)
+/* [rows][width]: what tells rows apart by their order. */
+static int positions(struct asker *a, const char *name, size_t rows)
 {
-    const int x =
-        mf_build_linear(a->b, "visual.level", mf_build_one(a->b, MF_OP_MEAN, "visual.channels", a->in->x), a->width);
-
-    return mf_build_reshape(a->b, x, (struct mf_shape){.n = 3, .d = {a->n, 1, a->width}});
+    return mf_build_parameter(a->b, name, (struct mf_shape){.type = MF_F32, .n = 2, .d = {rows, a->width}},
+                              MF_START_NORMAL, 0.02);
 }
 
-/* [n][objects][width]: features of the cells under each, and its box. */
+/* [n][cells][width] */
+static int cells_of(struct asker *a, int map)
+{
+    const struct mf_shape of = mf_build_shape(a->b, map);
+    const size_t cells = of.d[1] * of.d[2];
+    int x = mf_build_reshape(a->b, map, (struct mf_shape){.n = 3, .d = {a->n, cells, of.d[3]}});
+
+    x = mf_build_layer_norm(a->b, "visual.norm", mf_build_linear(a->b, "visual.proj", x, a->width));
+    return mf_build_two(a->b, MF_OP_ADD, "visual.sum", x, positions(a, "visual.position", cells));
+}
+
+/* [n][1][width]: the mean of every channel of the image and of its map, which norms hide. With two phases the first is
+ * their fraction. */
+static int level_of(struct asker *a, int map)
+{
+    const int image = mf_build_one(a->b, MF_OP_MEAN, "visual.channels", a->in->x);
+    const int x = mf_build_linear(a->b, "visual.level", image, a->width);
+    const int pool =
+        mf_build_linear(a->b, "visual.pool", mf_build_one(a->b, MF_OP_MEAN, "visual.features", map), a->width);
+
+    return mf_build_reshape(a->b, mf_build_two(a->b, MF_OP_ADD, "visual.levels", x, pool),
+                            (struct mf_shape){.n = 3, .d = {a->n, 1, a->width}});
+}
+
+/* [n][objects][width]: features of the cells under each, its box, and its place among them: the largest comes first. */
 static int objects_of(struct asker *a, int cells)
 {
     const int under = mf_build_matmul(a->b, "objects.region", a->in->region, cells, 0);
 
-    return norm_of_sum(a, "objects.norm", under, mf_build_linear(a->b, "objects.box", a->in->object, a->width));
+    const int x = norm_of_sum(a, "objects.norm", under, mf_build_linear(a->b, "objects.box", a->in->object, a->width));
+
+    return mf_build_two(a->b, MF_OP_ADD, "objects.placed", x, positions(a, "objects.position", a->in->objects));
 }
 
 /* -- attention -- */
@@ -117,6 +133,13 @@ struct streams {
     int cells, tokens, objects;
 };
 
+/* Cells and objects. Where an object is not there, its row says so. */
+static int scene_of(struct asker *a, const struct streams *x)
+{
+    if (x->objects < 0) return x->cells;
+    return mf_build_concat(a->b, "scene", 2, (const int[]){x->cells, x->objects}, 1);
+}
+
 static struct streams cross(struct asker *a, struct streams x)
 {
     for (int i = 0; i < LAYERS; ++i) {
@@ -124,7 +147,7 @@ static struct streams cross(struct asker *a, struct streams x)
 
         mf_build_block(a->b, "cross", i);
         y.cells = read_rows(a, "visual", x.cells, x.tokens, a->in->seen);
-        y.tokens = read_rows(a, "text", x.tokens, x.cells, -1);
+        y.tokens = read_rows(a, "text", x.tokens, scene_of(a, &x), -1);
         if (x.objects >= 0) y.objects = read_rows(a, "objects", x.objects, x.tokens, a->in->seen);
         x = y;
     }
@@ -191,11 +214,12 @@ static void ask(struct mf_build *build, const struct mf_arch_ask *in, const stru
 {
     struct asker a = {build, in, args, mf_build_shape(build, in->x).d[0], (size_t)args->text_width};
     struct streams x = {-1, -1, -1};
-    int level, seen, both;
+    int map, level, seen, both;
 
     if (check(&a)) return;
-    level = level_of(&a);
-    x.cells = cells_of(&a);
+    map = map_of(&a);
+    level = level_of(&a, map);
+    x.cells = cells_of(&a, map);
     x.tokens = mf_vqa_text_tower(build, in, args);
     if (in->objects > 0) x.objects = objects_of(&a, x.cells);
     seen = mf_build_two(build, MF_OP_ADD, "visual.both", mf_build_one(build, MF_OP_MEAN, "visual.mean", x.cells),

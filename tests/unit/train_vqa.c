@@ -194,6 +194,8 @@ static struct mf_train_opts opts_of(size_t batch)
     o.effective = ASKED;
     o.schedule = (struct mf_schedule){.kind = MF_SCHEDULE_COSINE, .rate = 0.01, .warmup = 2, .steps = STEPS};
     o.decay = 0.1;
+    o.rate_of = "text=0.5,image.stem=0.25";
+    o.plain = 1;
     o.clip = 0.5;
     return o;
 }
@@ -360,6 +362,8 @@ static void frozen(const struct bed *b, const struct mf_dataset *set)
     float *got;
 
     o.freeze = "image,text";
+    o.rate_of = NULL;
+    o.plain = 0; /* decay alone moves biases of keys */
     o.stage = b->world.size > 1 ? 3 : 0;
     open_loaded(b, &b->world, set, &o, &t);
     steps_until(&t, 3);

@@ -479,9 +479,11 @@ class Vqa(nn.Module):
         self.text = Text(words, wide, text_depth, heads, dropout)
         self.visual = nn.ModuleDict({"proj": nn.Linear(self.image.columns, wide), "norm": nn.LayerNorm(wide)})
         self.visual["level"] = nn.Linear(channels, wide)
+        self.visual["pool"] = nn.Linear(self.image.columns, wide)
         self.visual.register_parameter("position", nn.Parameter(0.02 * torch.randn(math.prod(cells), wide)))
         if objects:
             self.objects = nn.ModuleDict({"box": nn.Linear(6, wide), "norm": nn.LayerNorm(wide)})
+            self.objects.register_parameter("position", nn.Parameter(0.02 * torch.randn(objects, wide)))
         streams = ("visual", "text", "objects") if objects else ("visual", "text")
         self.cross = nn.ModuleList(nn.ModuleDict({name: ReadRows(wide, heads, dropout) for name in streams}) for _ in range(2))
         self.joint = nn.ModuleDict({"fc1": nn.Linear(wide, 4 * wide), "fc2": nn.Linear(4 * wide, wide), "norm": nn.LayerNorm(wide)})
@@ -490,12 +492,13 @@ class Vqa(nn.Module):
 
     def forward(self, x, tokens, seen, word_share, object, object_share, region):
         v = self.image.map(x).flatten(2).transpose(1, 2)
+        level = self.visual["level"](x.mean((1, 2))) + self.visual["pool"](v.mean(1))
         v = self.visual["norm"](self.visual["proj"](v)) + self.visual.position
-        level = self.visual["level"](x.mean((1, 2)))
         t, before = self.text(tokens, seen), v.mean(1) + level
-        o = self.objects["norm"](region @ v + self.objects["box"](object)) if self.has_objects else None
+        o = self.objects["norm"](region @ v + self.objects["box"](object)) + self.objects.position if self.has_objects else None
         for layer in self.cross:
-            v, t, o = layer["visual"](v, t, seen), layer["text"](t, v), layer["objects"](o, t, seen) if self.has_objects else None
+            scene = torch.cat((v, o), 1) if self.has_objects else v
+            v, t, o = layer["visual"](v, t, seen), layer["text"](t, scene), layer["objects"](o, t, seen) if self.has_objects else None
         y = v.mean(1) + (word_share @ t).squeeze(1)
         if self.has_objects:
             y = y + (object_share @ o).squeeze(1)

@@ -18,6 +18,7 @@ import make as others
 SAMPLES, LEARNT, STEPS, EXTENTS, LENGTH, OBJECTS, WORDS = 14, 10, 10, (12, 16), 8, 4, 20
 OUTPUTS, WEIGHTS = (2, 5, 4), (1, 1, 0.3)  # the last: findings
 CELLS, EPSILON = 12, 1e-3  # epsilon: gradients that are 0 but for rounding stay small
+FACTORS = {"text": 0.5, "image.stem": 0.25}
 POSITIONS = "text.embeddings.position_embeddings.weight"
 
 
@@ -56,10 +57,17 @@ def loss_of(outputs, q):
     return sum(w * loss for w, loss in zip(WEIGHTS, heads))
 
 
+def groups(model):
+    """Of each parameter its factor of the rate; norms, biases, embeddings and positions do not decay."""
+    products = {id(m.weight) for m in model.modules() if isinstance(m, (torch.nn.Linear, torch.nn.Conv2d))}
+    return [{"params": [p], "factor": next((f for part, f in FACTORS.items() if name.startswith(part + ".")), 1), "weight_decay": others.DECAY * (id(p) in products)}
+            for name, p in model.named_parameters()]
+
+
 def main():
     torch.manual_seed(1)
     torch.set_num_threads(1)
-    model = others.make("vqa", EXTENTS, 1, OUTPUTS, words=WORDS, width=4, depth=2, text_width=8, text_depth=2, heads=2)
+    model = others.make("vqa", EXTENTS, 1, OUTPUTS, words=WORDS, objects=OBJECTS, width=4, depth=2, text_width=8, text_depth=2, heads=2)
     for name, p in model.named_parameters():  # norms that begin with 1 and 0 would hide an error
         if "norm" in name.lower():
             p.data += 0.3 * torch.randn_like(p)
@@ -69,7 +77,7 @@ def main():
     model = model.double()
     first = {k: (v if v.dtype == torch.int64 else v.double())[:LEARNT] for k, v in q.items()}
     inputs = (first["x"][..., None], first["tokens"], first["seen"] > 0, first["word_share"][:, None], first["object"], first["object_share"][:, None], first["region"])
-    optimiser = torch.optim.AdamW(model.parameters(), weight_decay=others.DECAY, eps=EPSILON)
+    optimiser = torch.optim.AdamW(groups(model), eps=EPSILON)
     losses = []
     for step in range(STEPS):
         outputs = model(*inputs)
@@ -82,7 +90,8 @@ def main():
             made.update({f"grad.{k}": p.grad.clone() for k, p in model.named_parameters()})
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), others.CLIP)
         print(f"step {step}: loss {loss:.6f}, norm {norm:.4f}")
-        optimiser.param_groups[0]["lr"] = others.rate_of(step)
+        for group in optimiser.param_groups:
+            group["lr"] = group["factor"] * others.rate_of(step)
         optimiser.step()
     made.update({f"end.{k}": p.detach() for k, p in model.named_parameters()})
     made["losses"] = torch.tensor(losses)

@@ -494,8 +494,8 @@ static struct mf_span span_in(const struct mf_runs *runs, struct mf_span part)
     return (struct mf_span){first, mf_runs_before(runs, part.first + part.count) - first};
 }
 
-/* Copies a part of the numbers to @p to, on every rank. */
-static void get_part_of(const struct mf_weights *w, int v, enum mf_state state, struct mf_span part, float *to)
+/* Copies a part of the numbers to @p to, on every rank of the stage that has them. */
+static void get_of_stage(const struct mf_weights *w, int v, enum mf_state state, struct mf_span part, float *to)
 {
     const struct mf_runs runs = runs_of(w, v);
     const struct mf_span own = runs.chunk ? span_in(&runs, part) : part;
@@ -518,6 +518,19 @@ static void get_part_of(const struct mf_weights *w, int v, enum mf_state state, 
 
         for (size_t i = 0; i < span.count; ++i) to[mf_runs_place(&other, span.first + i) - part.first] = *numbers++;
     }
+    free(all);
+}
+
+/* The same on every rank. */
+static void get_part_of(const struct mf_weights *w, int v, enum mf_state state, struct mf_span part, float *to)
+{
+    const int is_here = !w->stages || !w->net->value[v].weight->elsewhere;
+    void *all = NULL;
+
+    if (is_here) get_of_stage(w, v, state, part, to);
+    if (!w->stages) return;
+    MF_ASSERT(mf_comm_gather(w->stages, to, is_here ? part.count * sizeof *to : 0, &all, NULL) == MF_OK);
+    memcpy(to, all, part.count * sizeof *to);
     free(all);
 }
 

@@ -19,8 +19,9 @@ struct mf_weights {
     const struct mf_layout *layout; /* of a network that is not trained: all zero */
     const struct mf_comm *comm;     /* ranks with parts of them; NULL: this rank has all */
     size_t ways;                    /* ranks that share the experts; 1: they do not */
-    /* ranks that share layers, and those with this one's part of each; NULL: nobody shares, and all ranks have it */
-    const struct mf_comm *tensor, *data;
+    /* ranks that share layers, and ranks with the same part of them; NULL: nobody shares, and all ranks have it.
+     * stages: ranks of a pipeline; NULL: there is none */
+    const struct mf_comm *tensor, *data, *stages;
 };
 
 /** Numbers of all weights of a net, or of those that are not trained. Local. */

@@ -17,7 +17,7 @@ struct source {
 };
 
 /* Do other ranks have numbers that rank 0 writes? */
-static int asks(const struct mf_weights *w) { return w->layout->stage == 3 || w->ways > 1 || w->tensor; }
+static int asks(const struct mf_weights *w) { return w->layout->stage == 3 || w->ways > 1 || w->tensor || w->stages; }
 
 /* Then all ranks hear what it wants. */
 static void ask(const struct mf_weights *w, struct want *want)

@@ -182,6 +182,7 @@ static void seed(struct grads *s, int loss)
 
     s->gradient[loss] = mf_value_new(net, MF_ROLE_ACTIVATION, net->value[loss].shape, "%s.grad", net->value[loss].name);
     node = mf_list_insert(s->list, s->list->nodes, MF_OP_FILL, "seed");
+    node->stage = s->list->node[s->list->nodes - 2].stage; /* that of what stands in front, another loss */
     node->out[0] = s->gradient[loss];
     node->attr.number = node->attr.scaled = 1;
 }
@@ -207,8 +208,10 @@ void mf_pass_grad(struct mf_list *list, size_t n, const int loss[], unsigned set
         before = list->nodes;
         wanted = wanted_of(&s, &node);
         if (wanted) append(&s, &node, wanted);
-        for (; before < list->nodes; ++before) /* what leaves a region is summed outside */
+        for (; before < list->nodes; ++before) { /* what leaves a region is summed outside */
+            list->node[before].stage = node.stage;
             if (!list->node[before].back && node.op != MF_OP_TRADE) list->node[before].region = node.region;
+        }
     }
     free(s.gradient);
     free(s.needed);

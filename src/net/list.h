@@ -53,6 +53,7 @@ struct mf_weight {
     int by_expert; /* its rows are those of the experts, in their order */
     double factor; /* of the learning rate; 0: 1 */
     int plain;     /* it has no weight decay */
+    int elsewhere; /* another stage of a pipeline has it, and it has no memory here */
     struct mf_shard shard;
 };
 
@@ -87,6 +88,7 @@ struct mf_node {
     struct mf_attr attr;
     int back;                                              /* of backward */
     int segment;                                           /* number of its block in the list; 0: none */
+    int stage;                                             /* of a pipeline that is trained: where it belongs */
     int again;                                             /* its outputs are computed a second time in backward */
     int region;                                            /* number of its region (region.h); 0: none */
     int rerun;                                             /* enum mf_rerun; 0: it is none of these */
@@ -177,7 +179,8 @@ static inline int mf_value_in(const struct mf_value *value, unsigned sets)
 /** Do other ranks have it? */
 static inline int mf_value_is_away(const struct mf_value *value)
 {
-    return value->weight && value->weight->shard.of > 0 && value->weight->shard.count == 0;
+    return value->weight &&
+           (value->weight->elsewhere || (value->weight->shard.of > 0 && value->weight->shard.count == 0));
 }
 
 /** Is it a parameter that a model names? Arrays of a layout, views of parameters and what is borrowed are not. */

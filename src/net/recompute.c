@@ -31,12 +31,13 @@ static void mark(struct redo *s, size_t forward, enum mf_recompute how, int copi
 
         if (m >= 0) node[m].again = 0;
     }
-    if (how != MF_RECOMPUTE_BLOCKS) return;
     for (size_t i = 0; i < forward; ++i)
         for (int j = 0; j < MF_INS; ++j) {
             const ptrdiff_t m = node[i].in[j] < 0 ? -1 : s->maker[mf_value_root(net, node[i].in[j], NULL)];
 
-            if (m >= 0 && node[m].segment != node[i].segment) node[m].again = 0;
+            if (m < 0) continue; /* a stage computes nothing again for another one */
+            if (how == MF_RECOMPUTE_BLOCKS ? node[m].segment != node[i].segment : node[m].stage != node[i].stage)
+                node[m].again = 0;
         }
 }
 

@@ -95,7 +95,7 @@ static void put_messages(struct mf_list *list, const struct makers *m, size_t i,
     }
 }
 
-void mf_pass_stage(struct mf_list *list, const int *stage, int own, size_t stages, unsigned char *link)
+void mf_pass_stage(struct mf_list *list, const int *stage, int own, size_t stages, unsigned char *link, size_t *border)
 {
     struct makers m = find_messages(list, stage);
     struct mf_node *node = list->node;
@@ -108,6 +108,7 @@ void mf_pass_stage(struct mf_list *list, const int *stage, int own, size_t stage
         link[(size_t)m.message[k].to * stages + (size_t)m.message[k].from] = 1;
     }
     for (size_t i = 0; i < nodes; ++i) {
+        if (border && *border == i) *border = list->nodes, border = NULL;
         if (stage[i] == own) {
             char *unused = mf_list_insert(list, list->nodes, node[i].op, "")->name;
 

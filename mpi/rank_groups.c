@@ -62,33 +62,22 @@ int mf_ways_fit(int ranks, size_t experts, int wish)
     return ways;
 }
 
-static int split_both(struct mf_rank_groups *groups, const struct mf_comm *all, int ways, int number, const char *name,
-                      int *colour)
+static int split_both(struct mf_rank_groups *groups, const struct mf_comm *all, int ways, int *colour)
 {
     for (int r = 0; r < all->size; ++r) colour[r] = r / ways;
-    MF_TRY(mf_rank_groups_split(groups, all, number, colour, name));
+    MF_TRY(mf_rank_groups_split(groups, all, MF_GROUP_EXPERTS, colour, "expert"));
     for (int r = 0; r < all->size; ++r) colour[r] = r % ways;
     return mf_rank_groups_split(groups, all, MF_GROUP_REPLICAS, colour, "replica");
 }
 
-static int share(struct mf_rank_groups *groups, const struct mf_comm *all, int ways, int number, const char *name)
+int mf_rank_groups_share_experts(struct mf_rank_groups *groups, const struct mf_comm *all, int ways)
 {
     int *colour, rc;
 
     if (ways < 1 || all->size % ways)
-        return mf_fail(MF_USAGE, "%d ranks cannot share %ss in groups of %d", all->size, name, ways);
+        return mf_fail(MF_USAGE, "%d ranks cannot share experts in groups of %d", all->size, ways);
     colour = MF_MUST(malloc((size_t)all->size * sizeof *colour), "groups of ranks");
-    rc = split_both(groups, all, ways, number, name, colour);
+    rc = split_both(groups, all, ways, colour);
     free(colour);
     return rc;
-}
-
-int mf_rank_groups_share_experts(struct mf_rank_groups *groups, const struct mf_comm *all, int ways)
-{
-    return share(groups, all, ways, MF_GROUP_EXPERTS, "expert");
-}
-
-int mf_rank_groups_share_layers(struct mf_rank_groups *groups, const struct mf_comm *all, int ways)
-{
-    return share(groups, all, ways, MF_GROUP_TENSOR, "layer");
 }

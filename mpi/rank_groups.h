@@ -33,8 +33,4 @@ int mf_ways_fit(int ranks, size_t experts, int wish);
  * ways does not divide the ranks, and as mf_rank_groups_split(). */
 int mf_rank_groups_share_experts(struct mf_rank_groups *groups, const struct mf_comm *all, int ways);
 
-/** Does the same for ranks that share every layer. MF_GROUP_TENSOR is @p ways ranks that follow each other.
- * MF_GROUP_REPLICAS is the ranks that have the same part. Collective; refuses (agreed) in the same way. */
-int mf_rank_groups_share_layers(struct mf_rank_groups *groups, const struct mf_comm *all, int ways);
-
 #endif

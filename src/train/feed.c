@@ -110,12 +110,12 @@ static void fill(const struct mf_scorer *m, const struct mf_list *list, size_t k
 }
 
 /* Input number @p k; rows of samples go to the device as they are, where they are large. */
-static size_t feed(struct mf_scorer *m, const struct mf_list *list, size_t k, const struct mf_batch *batch,
+static size_t feed(struct mf_scorer *m, const struct mf_list *list, size_t k, int value, const struct mf_batch *batch,
                    char *filled)
 {
     const struct mf_network_input *input = &m->network->input[k];
     const size_t bytes = bytes_of(m->network, k), each = bytes / m->batch, have = batch->n * each;
-    char *to = mf_walk_at(m->walk, list, input->value);
+    char *to = mf_walk_at(m->walk, list, value);
 
     if (!input->of.plain) {
         if (batch->n > 0) fill(m, list, k, batch, filled);
@@ -167,7 +167,7 @@ void mf_feed(struct mf_scorer *m, const struct mf_pass_list *pass, const struct 
     load->batch = batch ? *batch : none;
     mf_walk_numbers(m->walk)[MF_NUMBER_SAMPLES] = (double)load->batch.n;
     for (size_t k = 0; k < m->network->inputs; ++k) {
-        load->copy[k] = pass->reads >> k & 1 ? feed(m, pass->list, k, &load->batch, filled) : 0;
+        load->copy[k] = pass->reads >> k & 1 ? feed(m, pass->list, k, pass->input[k], &load->batch, filled) : 0;
         if (!m->network->input[k].of.plain) filled += mf_whole_lines(bytes_of(m->network, k));
     }
     ++f->begun;

@@ -14,6 +14,7 @@
 #include "src/base/text.h"
 #include "src/train/loop_tell.h"
 #include "src/train/replicas.h"
+#include "src/train/train_priv.h"
 
 /* -- checkpoints -- */
 
@@ -276,7 +277,7 @@ static const struct mf_node *first_bad(const struct mf_trainer *t)
 {
     if (t->opts.skips == 1) {
         mf_walk_hunt(t->walk, 1);
-        mf_walk_run(t->walk, t->network.last.list);
+        mf_trainer_repeat(t);
     }
     return mf_walk_bad(t->walk);
 }

@@ -9,10 +9,12 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/train/parts.h"
+#include "src/train/pipeline.h"
 
 /* Numbers on their way; sets of parameters that are trained. */
 enum { STAGED = 1 << 16, ALL = 1 << MF_SET_TRAINED | 1 << MF_SET_SPLIT | 1 << MF_SET_EXPERTS };
 
+/* Every slot of a pipeline has its own. */
 static void make_inputs(struct mf_network *n, const struct mf_network_wish *wish, struct mf_build *build)
 {
     struct mf_learn_input input[MF_LEARN_INPUTS];
@@ -121,15 +123,14 @@ static void losses(const struct mf_network_wish *wish, struct mf_build *build, c
 }
 
 /* Memory of an input belongs to others in a list that does not read it. */
-static void note_reads(const struct mf_network *n, struct mf_pass_list *pass)
+static void note_reads(const struct mf_network *n, const struct mf_list *list, struct mf_pass_list *pass)
 {
     size_t shift;
 
-    for (size_t i = 0; i < pass->list->nodes; ++i)
+    for (size_t i = 0; i < list->nodes; ++i)
         for (int j = 0; j < MF_INS; ++j)
-            for (size_t k = 0; pass->list->node[i].in[j] >= 0 && k < n->inputs; ++k)
-                if (mf_value_root(n->net, pass->list->node[i].in[j], &shift) == n->input[k].value)
-                    pass->reads |= 1u << k;
+            for (size_t k = 0; list->node[i].in[j] >= 0 && k < n->inputs; ++k)
+                if (mf_value_root(n->net, list->node[i].in[j], &shift) == pass->input[k]) pass->reads |= 1u << k;
 }
 
 /* What the scores read: the outputs that losses compare. */
@@ -164,13 +165,13 @@ static int forward(struct mf_network *n, const struct mf_network_wish *wish, con
 
     pass->list = build.list;
     if (n->tensor > 1) build.split = &wish->split;
-    if (n->net->lists == 1) make_inputs(n, wish, &build);
-    for (size_t k = 0; k < n->inputs; ++k) input[k] = n->input[k].value;
+    if (n->net->lists == 1 || (n->stages > 1 && train)) make_inputs(n, wish, &build);
+    for (size_t k = 0; k < n->inputs; ++k) pass->input[k] = input[k] = n->input[k].value;
     if (!train) args = mf_arch_settled(&args);
     MF_TRY(outputs(wish, &build, &args, input, train, output));
     losses(wish, &build, input, output, train, pass->loss);
     MF_TRY(mf_build_end(&build));
-    note_reads(n, pass);
+    note_reads(n, pass->list, pass);
     if (n->net->lists == 1 && train) MF_TRY(group_parameters(wish, pass->list));
     mf_pass_cast(pass->list, wish->type, wish->micro ? 0 : ALL | 1 << MF_SET_FROZEN);
     if (train) return MF_OK;
@@ -193,7 +194,7 @@ static void lay_out(struct mf_network *n, const struct mf_network_wish *wish, co
     struct mf_layout *l = &n->layout;
     const size_t copies = wish->stage ? 1 : n->ranks;
 
-    l->group = n->tensor > 1 ? MF_GROUP_REPLICAS : MF_GROUP_ALL;
+    l->group = n->tensor * n->stages > 1 ? MF_GROUP_REPLICAS : MF_GROUP_ALL;
     l->copies = copies * n->tensor;
     mf_pass_layout(list, 1 << MF_SET_TRAINED, wish->bucket, l);
     l->copies = copies;
@@ -207,16 +208,24 @@ static void lay_out(struct mf_network *n, const struct mf_network_wish *wish, co
     mf_pass_layout(list, 1 << MF_SET_EXPERTS, wish->bucket, l);
 }
 
-static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int place,
-                       struct mf_pass_list *pass)
+static int both_ways(struct mf_network *n, const struct mf_network_wish *wish, const char *name,
+                     struct mf_pass_list *pass)
 {
     MF_TRY(forward(n, wish, name, 1, pass));
     MF_TRY(mf_parts_frozen(n->net, wish->freeze));
     if (wish->compile != MF_COMPILE_NONE) n->joined = mf_pass_fuse(pass->list, wish->recompute, wish->scope);
+    if (n->stages > 1) MF_TRY(mf_pipeline_mark(n, pass->list));
     mf_pass_grad(pass->list, n->heads, pass->loss, ALL);
     mf_pass_rerun(pass->list, wish->recompute);
-    mf_pass_recompute(pass->list, wish->recompute, wish->stage == 3);
+    mf_pass_recompute(pass->list, wish->recompute, wish->stage == 3 || n->stages > 1);
     mf_pass_fold(pass->list);
+    return MF_OK;
+}
+
+static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int place,
+                       struct mf_pass_list *pass)
+{
+    MF_TRY(both_ways(n, wish, name, pass));
     mf_pass_spill(pass->list, wish->spill);
     if (n->layout.buckets == 0) lay_out(n, wish, pass->list);
     if (wish->stage >= 2 || (wish->offload && is_alone(wish)))
@@ -250,14 +259,66 @@ static void add_averages(struct mf_network *n, double keep)
     mf_pass_bring(n->average_swap, &n->layout);
 }
 
+/* -- a stage of a pipeline -- */
+
+/* Gradients are those of a step. */
+static void clear_gradients(struct mf_network *n)
+{
+    n->begin = mf_list_new(n->net, "begin");
+    for (size_t k = 0; k < n->layout.buckets; ++k)
+        mf_list_insert(n->begin, k, MF_OP_FILL, "clear")->out[0] = n->layout.bucket[k].gradients;
+}
+
+static int one_slot(struct mf_network *n, const struct mf_network_wish *wish, size_t k)
+{
+    struct mf_pipe_slot *slot = &n->slot[k];
+    char *name = mf_format("slot.%zu", k);
+    int rc;
+
+    slot->pass.results = -1;
+    rc = both_ways(n, wish, name, &slot->pass);
+    free(name);
+    MF_TRY(rc);
+    mf_pipeline_divide(n, slot);
+    slot->pass.reads = 0;
+    note_reads(n, slot->pass.list, &slot->pass);
+    note_reads(n, slot->backward, &slot->pass);
+    if (mf_network_answers(n)) join_results(n->heads, &slot->pass);
+    return MF_OK;
+}
+
+static int pipeline(struct mf_network *n, const struct mf_network_wish *wish)
+{
+    n->slots = mf_pipeline_slots(wish->micro, n->stages, n->own);
+    n->slot = MF_MUST(calloc(n->slots, sizeof *n->slot), "a pipeline");
+    for (size_t k = 0; k < n->slots; ++k) {
+        MF_TRY(one_slot(n, wish, k));
+        n->last = n->slot[0].pass;
+    }
+    mf_pipeline_leave_weights(n);
+    lay_out(n, wish, n->slot[0].backward);
+    if (n->layout.buckets == 0)
+        return mf_fail(MF_USAGE, "--pp %zu: a stage has nothing to train; leave out --freeze, or --pp", n->stages);
+    for (size_t k = 0; !wish->slots && k < n->slots; ++k) mf_pass_accumulate(n->slot[k].backward);
+    if (!wish->slots) clear_gradients(n);
+    return MF_OK;
+}
+
+static int micro_batches(struct mf_network *n, const struct mf_network_wish *wish)
+{
+    if (n->stages > 1) return pipeline(n, wish);
+    if (wish->micro > 1 && !wish->slots) MF_TRY(micro_batch(n, wish, "first", FIRST, &n->first));
+    if (wish->micro > 2 && !wish->slots) MF_TRY(micro_batch(n, wish, "inner", 0, &n->inner));
+    return micro_batch(n, wish, "last", wish->slots ? FIRST : wish->micro > 1 ? LAST : FIRST | LAST, &n->last);
+}
+
 static int training(struct mf_network *n, const struct mf_network_wish *wish)
 {
     n->layout =
         (struct mf_layout){.stage = wish->stage, .offload = wish->offload, .pieces = wish->ranks, .piece = wish->rank};
-    if (wish->micro > 1 && !wish->slots) MF_TRY(micro_batch(n, wish, "first", FIRST, &n->first));
-    if (wish->micro > 2 && !wish->slots) MF_TRY(micro_batch(n, wish, "inner", 0, &n->inner));
-    MF_TRY(micro_batch(n, wish, "last", wish->slots ? FIRST : wish->micro > 1 ? LAST : FIRST | LAST, &n->last));
+    MF_TRY(micro_batches(n, wish));
     n->reduce = mf_list_new(n->net, "reduce");
+    if (n->stages > 1 && !wish->slots) mf_pass_reduce(n->reduce, &n->layout, 1);
     if (!wish->slots) mf_pass_reduced(n->reduce, &n->layout);
     n->norm = MF_MUST(malloc((n->layout.buckets + 1) * sizeof *n->norm), "norms");
     mf_pass_norm(n->reduce, &n->layout, n->norm);
@@ -294,15 +355,24 @@ int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, 
                              .rank = wish->rank,
                              .ways = ways_of(wish),
                              .tensor = mf_max(1, wish->split.ranks),
+                             .stages = mf_max(1, wish->stages),
+                             .own = wish->own,
                              .first.results = -1,
                              .inner.results = -1,
                              .last.results = -1,
                              .norms = -1,
                              .biases = -1};
     if (wish->micro > 0 && !wish->offload) MF_TRY(mf_stage_open(&n->stage, queue, sizeof(float), STAGED));
+    n->link = MF_MUST(calloc(n->stages * n->stages, 1), "links");
     if (wish->micro > 0) MF_TRY(training(n, wish));
     MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));
     if (wish->compile != MF_COMPILE_NONE) mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE, wish->scope);
+    if (n->stages > 1) {
+        MF_TRY(mf_pipeline_mark(n, n->evaluate.list));
+        mf_pipeline_leave(n, n->evaluate.list);
+        n->evaluate.reads = 0;
+        note_reads(n, n->evaluate.list, &n->evaluate);
+    }
     mf_pass_fetch(n->evaluate.list, &n->layout);
     n->biases = join_biases(n->net);
     MF_TRY(plan(n, wish->tuning));
@@ -316,6 +386,9 @@ void mf_network_free(struct mf_network *n)
     mf_stage_close(&n->stage);
     mf_layout_free(&n->layout);
     free(n->norm);
+    free(n->slot);
+    free(n->stage_of);
+    free(n->link);
     mf_net_free(n->net);
     *n = (struct mf_network){0};
 }
@@ -342,7 +415,7 @@ size_t mf_network_largest(const struct mf_network *n, int group)
 {
     size_t largest = 0;
 
-    for (size_t k = 0; n->ranks * n->tensor > 1 && k < n->net->lists; ++k)
+    for (size_t k = 0; n->ranks * n->tensor * n->stages > 1 && k < n->net->lists; ++k)
         largest = mf_max(largest, mf_list_largest(n->net->list[k], group));
     return largest;
 }

@@ -36,6 +36,7 @@ struct mf_network_wish {
     int stage;                /* of ZeRO */
     size_t ranks, rank;       /* that pass other samples */
     struct mf_partners split; /* ranks that share every layer and pass the same samples; of at most 1: none do */
+    size_t stages, own;       /* of a pipeline, and this rank's; at most 1 stage: it has all of the network */
     enum mf_recompute recompute;
     enum mf_compile compile;
     enum mf_scope scope; /* of what is compiled */
@@ -52,10 +53,11 @@ struct mf_network_wish {
 
 /** A list that reads a batch, and the losses of its heads: of this batch's rows the part of the step's mean. */
 struct mf_pass_list {
-    struct mf_list *list; /* NULL: it is not needed */
-    int loss[MF_HEADS];   /* values [1] */
-    unsigned reads;       /* bit k: it reads input number k, which is filled before */
-    int results;          /* of a training: an array with the losses and the loads of experts, which the host reads */
+    struct mf_list *list;       /* NULL: it is not needed */
+    int loss[MF_HEADS];         /* values [1] */
+    unsigned reads;             /* bit k: it reads input number k, which is filled before */
+    int input[MF_LEARN_INPUTS]; /* the values of these */
+    int results; /* of a training: an array with the losses and the loads of experts, which the host reads */
 };
 
 /** What an evaluation tells of the first mixture of experts: values of its list, kept. rows [n][k]; hidden [n][..],
@@ -63,6 +65,14 @@ struct mf_pass_list {
  * mf_op_permute has them. -1: the network has no mixture. */
 struct mf_routing {
     int rows, hidden, scores, weights, choice, outputs, places;
+};
+
+/** The lists of a micro-batch on a stage of a pipeline. Values of several lists last. */
+struct mf_pipe_slot {
+    struct mf_pass_list pass;        /* forward; without stages after it with losses */
+    struct mf_list *take, *backward; /* what comes of the stage before; backward, for which gradients come */
+    struct mf_list *give;            /* gradients, to the stage before */
+    double number[2];                /* MF_NUMBER_SAMPLE and MF_NUMBER_SAMPLES of its micro-batch */
 };
 
 struct mf_network {
@@ -86,8 +96,15 @@ struct mf_network {
     } head[MF_HEADS];
     size_t ranks, rank, ways; /* ways: ranks that share the experts; 1: they do not */
     size_t tensor;            /* ranks that share every layer; 1: none do */
-    int *norm, norms;         /* values [layout.buckets]: squared norm of the own gradients of a bucket; array of all */
-    int biases;               /* array of the balance biases of all mixtures; -1: there are none */
+    size_t stages, own;       /* of a pipeline, and this rank's. 1: there is none. Else: */
+    size_t slots;             /* micro-batches that are under way here; then `last` is that of slot 0 */
+    struct mf_pipe_slot *slot;
+    struct mf_list *begin; /* clears gradients; NULL: they are not added to */
+    size_t parts;
+    int *stage_of;       /* [parts] */
+    unsigned char *link; /* [stages][stages] 1 where messages pass */
+    int *norm, norms;    /* values [layout.buckets]: squared norm of the own gradients of a bucket; array of all */
+    int biases;          /* array of the balance biases of all mixtures; -1: there are none */
     struct mf_queue *queue;
     struct mf_stage stage; /* of weights on their way between the device and checkpoints; not with offload */
 };
@@ -96,6 +113,9 @@ struct mf_network {
  * MF_DEVICE. */
 int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, struct mf_network *network);
 void mf_network_free(struct mf_network *network);
+
+/** Does this rank have the losses and outputs? */
+static inline int mf_network_answers(const struct mf_network *network) { return network->own + 1 == network->stages; }
 
 /** The value that the host fills under this name; -1: there is none. */
 int mf_network_input(const struct mf_network *network, const char *name);

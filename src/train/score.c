@@ -48,7 +48,8 @@ static void fetch(const struct mf_scorer *m, size_t head, size_t n, float *outpu
 static void keep_company(struct mf_scorer *m, size_t samples, size_t done)
 {
     const size_t batch = m->batch, most = mf_cut((samples + batch - 1) / batch, (size_t)sharers(m)->size, 0).count;
-    const int together = m->network->layout.stage == 3 || m->network->ways > 1 || m->network->tensor > 1;
+    const struct mf_network *n = m->network;
+    const int together = n->layout.stage == 3 || n->ways * n->tensor * n->stages > 1;
 
     for (size_t k = (done + batch - 1) / batch; together && k < most; ++k) walk(m, NULL);
     m->queue->backend->sync(m->queue);
@@ -178,6 +179,12 @@ static void count_batch(void *context, const struct mf_batch *batch)
     y->done += batch->n;
 }
 
+static void see_nothing(void *context, const struct mf_batch *batch)
+{
+    (void)context;
+    (void)batch;
+}
+
 /* @p sum: of all batches. */
 static void finish(const struct tally *y, double *sum, struct mf_scores *s)
 {
@@ -206,7 +213,7 @@ static void finish(const struct tally *y, double *sum, struct mf_scores *s)
 /* Scores from the sums of all ranks. @p batches: of this one. */
 static int add_up(const struct tally *y, size_t batches, struct mf_scores *s)
 {
-    const struct mf_comm *comm = sharers(y->m);
+    const struct mf_comm *comm = y->m->comm;
     size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "scores");
     double *total = MF_MUST(calloc(y->sums + 1, sizeof *total), "scores"), *sum;
     void *all = NULL;
@@ -257,7 +264,7 @@ static int gather_outputs(const struct tally *y, size_t samples, struct mf_score
         void *all = NULL;
 
         if (!y->all[h]) continue;
-        MF_TRY(mf_comm_gather(sharers(y->m), y->all[h], samples * numbers_of(y->m, h) * sizeof *y->all[h], &all, NULL));
+        MF_TRY(mf_comm_gather(y->m->comm, y->all[h], samples * numbers_of(y->m, h) * sizeof *y->all[h], &all, NULL));
         s->head[h].output = all;
     }
     return MF_OK;
@@ -275,9 +282,9 @@ int mf_score(struct mf_scorer *m, size_t n, const uint32_t *id, int outputs, str
     *s = (struct mf_scores){.samples = n, .heads = task->heads};
     for (size_t h = 0; h < task->heads; ++h)
         s->head[h].figure = MF_MUST(calloc(task->head[h].figures + 1, sizeof(double)), "scores");
-    rc = mf_scorer_pass(m, n, id, count_batch, &y);
-    if (rc == MF_OK) rc = add_up(&y, batches, s);
-    if (rc == MF_OK) rc = gather_outputs(&y, own.count, s);
+    rc = mf_scorer_pass(m, n, id, m->silent ? see_nothing : count_batch, &y);
+    if (rc == MF_OK) rc = add_up(&y, m->silent ? 0 : batches, s);
+    if (rc == MF_OK) rc = gather_outputs(&y, m->silent ? 0 : own.count, s);
     tally_free(&y);
     return rc;
 }

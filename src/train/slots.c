@@ -99,7 +99,7 @@ size_t mf_slots_bytes(const struct mf_network *n, size_t slots, size_t ranks, si
 
 int mf_slots_open(const struct mf_trainer *t, size_t slots, struct mf_slots **tree)
 {
-    const size_t ranks = (size_t)t->comm->size, rank = (size_t)t->comm->rank, numbers = t->network.layout.numbers;
+    const size_t ranks = (size_t)t->data->size, rank = (size_t)t->data->rank, numbers = t->network.layout.numbers;
     struct mf_slots *s = MF_MUST(calloc(1, sizeof *s), "slots");
 
     *tree = s;
@@ -166,7 +166,7 @@ void mf_slots_add(struct mf_slots *s)
 /* What this rank sends to each: its remaining sums, of that rank's piece, one after the other. */
 static float *pack(const struct mf_slots *s, size_t *sent)
 {
-    const size_t ranks = (size_t)s->t->comm->size;
+    const size_t ranks = (size_t)s->t->data->size;
     float *out = MF_MUST(malloc(s->nodes * s->numbers * sizeof *out + 1), "sums on their way"), *at = out;
 
     for (size_t r = 0; r < ranks; ++r) {
@@ -175,7 +175,7 @@ static float *pack(const struct mf_slots *s, size_t *sent)
         sent[r] = s->nodes * piece.count * sizeof *out;
         for (size_t k = 0; k < s->nodes; ++k, at += piece.count)
             memcpy(at, s->sum + k * s->numbers + piece.first, piece.count * sizeof *at);
-        if (r == (size_t)s->t->comm->rank) { /* a rank sends nothing to itself */
+        if (r == (size_t)s->t->data->rank) { /* a rank sends nothing to itself */
             at -= s->nodes * piece.count;
             sent[r] = 0;
         }
@@ -193,7 +193,7 @@ static void fill_own(struct mf_slots *s, size_t before, struct mf_span piece)
 /* The sums of all ranks, of this rank's piece, in the order of the slots. */
 static void trade(struct mf_slots *s, struct mf_span piece)
 {
-    const struct mf_comm *comm = s->t->comm;
+    const struct mf_comm *comm = s->t->data;
     const size_t ranks = (size_t)comm->size, rank = (size_t)comm->rank;
     size_t *sent = MF_MUST(calloc(2 * ranks, sizeof *sent), "sizes"), *got = sent + ranks, before = 0, after = 0;
     float *out = pack(s, sent), *in;
@@ -219,7 +219,7 @@ static void trade(struct mf_slots *s, struct mf_span piece)
 /* Joins neighbours up to the root: the first of s->part. */
 static void climb(struct mf_slots *s, struct mf_span piece)
 {
-    const size_t ranks = (size_t)s->t->comm->size;
+    const size_t ranks = (size_t)s->t->data->size;
     struct node node[2 * DEEPEST], some[2 * DEEPEST];
     size_t nodes = 0, from = 0, most;
 
@@ -241,7 +241,7 @@ static void climb(struct mf_slots *s, struct mf_span piece)
 
 void mf_slots_sum(struct mf_slots *s)
 {
-    const struct mf_comm *comm = s->t->comm;
+    const struct mf_comm *comm = s->t->data;
     const struct mf_span piece = piece_of(s->numbers, (size_t)comm->size, (size_t)comm->rank);
     void *all = NULL;
     MF_PHASE(&mf_phase_tree);

@@ -5,11 +5,13 @@
 #include "kernels/form/route.h"
 #include "src/base/err.h"
 #include "src/train/phases.h"
+#include "src/train/pipeline.h"
 #include "src/train/slots.h"
 #include "src/train/train_priv.h"
 
 static const struct mf_pass_list *list_of(const struct mf_trainer *t, size_t micro)
 {
+    if (t->network.slots) return &t->network.slot[micro % t->network.slots].pass;
     if (t->slots || micro + 1 == t->micro) return &t->network.last;
     return micro == 0 ? &t->network.first : &t->network.inner;
 }
@@ -113,29 +115,99 @@ static void add_losses(struct mf_trainer *t, const struct mf_pass_list *pass, si
 static void add_results(struct mf_trainer *t)
 {
     for (size_t k = 0; k < mf_trainer_sums(t) + loads(t); ++k) t->sums[k] = 0;
-    for (size_t m = 0; m < t->micro; ++m) {
+    for (size_t m = 0; m < t->micro && !mf_trainer_silent(t); ++m) {
         add_losses(t, list_of(t, m), m);
         if (t->experts.count > 0) add_loads(t, list_of(t, m)->list, m);
     }
-    if (!t->weights.tensor || t->weights.tensor->rank == 0) return;
-    for (size_t h = 0; h < t->network.heads; ++h) t->sums[MF_SUM_LOSS + h] = 0; /* others have the same samples */
 }
 
-/* All passes of a step. A rank without samples left walks the same lists, so that sums over ranks find it. */
+int mf_trainer_silent(const struct mf_trainer *t)
+{
+    return !mf_network_answers(&t->network) || (t->weights.tensor && t->weights.tensor->rank > 0);
+}
+
+/* The list of micro-batch @p m that reads samples. A rank without samples left walks it, too, so that sums over ranks
+ * find it. All ranks hear of a refusal behind these sums. */
+static void pass_one(struct mf_trainer *t, size_t m, int *rc)
+{
+    const struct mf_pass_list *pass = list_of(t, m);
+    const int read = *rc == MF_OK ? mf_trainer_next(t, m, pass) : *rc;
+
+    if (read != MF_OK) {
+        *rc = read;
+        mf_feed(&t->scorer, pass, NULL, NULL);
+    }
+    mf_walk_run(t->walk, pass->list);
+    mf_trainer_fetch(t, pass->list, pass->results, MF_FETCH_PASSES + m);
+}
+
+/* -- a stage of a pipeline -- */
+
+struct turn {
+    struct mf_trainer *t;
+    int rc;
+};
+
+/* Numbers of the samples, which backward draws by as forward did. */
+static void keep_numbers(struct mf_trainer *t, struct mf_pipe_slot *slot, int back)
+{
+    static const int which[] = {MF_NUMBER_SAMPLE, MF_NUMBER_SAMPLES};
+
+    for (int k = 0; k < 2; ++k) {
+        double *now = &mf_walk_numbers(t->walk)[which[k]];
+
+        *(back ? now : &slot->number[k]) = back ? slot->number[k] : *now;
+    }
+}
+
+static void act(void *context, enum mf_pipe_do what, size_t m)
+{
+    struct turn *turn = context;
+    struct mf_trainer *t = turn->t;
+    struct mf_pipe_slot *slot = &t->network.slot[m % t->network.slots];
+
+    switch (what) {
+    case MF_PIPE_TAKE: mf_walk_run(t->walk, slot->take); break;
+    case MF_PIPE_FORWARD:
+        pass_one(t, m, &turn->rc);
+        keep_numbers(t, slot, 0);
+        break;
+    case MF_PIPE_BACKWARD:
+        keep_numbers(t, slot, 1);
+        mf_walk_run(t->walk, slot->backward);
+        if (t->slots) mf_slots_add(t->slots);
+        break;
+    case MF_PIPE_GIVE: mf_walk_run(t->walk, slot->give); break;
+    }
+}
+
+static int pass_pipeline(struct mf_trainer *t)
+{
+    struct turn turn = {t, MF_OK};
+
+    if (t->network.begin) mf_walk_run(t->walk, t->network.begin);
+    mf_pipeline_order(t->micro, t->network.stages, t->network.own, &turn, act);
+    return turn.rc;
+}
+
+void mf_trainer_repeat(const struct mf_trainer *t)
+{
+    const struct mf_pipe_slot *slot = t->network.slot;
+
+    if (slot) mf_walk_run(t->walk, slot->take);
+    mf_walk_run(t->walk, t->network.last.list);
+    if (slot) mf_walk_run(t->walk, slot->backward);
+    if (slot) mf_walk_run(t->walk, slot->give);
+}
+
+/* All passes of a step. */
 static int pass_all(struct mf_trainer *t)
 {
     int rc = MF_OK;
 
-    for (size_t m = 0; m < t->micro; ++m) {
-        const struct mf_pass_list *pass = list_of(t, m);
-        const int read = rc == MF_OK ? mf_trainer_next(t, m, pass) : rc;
-
-        if (read != MF_OK) { /* all ranks hear of it behind the sums */
-            rc = read;
-            mf_feed(&t->scorer, pass, NULL, NULL);
-        }
-        mf_walk_run(t->walk, pass->list);
-        mf_trainer_fetch(t, pass->list, pass->results, MF_FETCH_PASSES + m);
+    if (t->network.slots) rc = pass_pipeline(t);
+    for (size_t m = 0; !t->network.slots && m < t->micro; ++m) {
+        pass_one(t, m, &rc);
         if (t->slots) mf_slots_add(t->slots);
     }
     if (t->slots) mf_slots_sum(t->slots);
@@ -166,7 +238,7 @@ static void squared_norms(const struct mf_trainer *t, double *whole, double *par
         const struct mf_bucket *bucket = &n->layout.bucket[k];
         const double square = *(double *)mf_trainer_fetched(t, n->norm[k], MF_FETCH_NORMS);
 
-        if (bucket->copies == n->ranks * n->tensor)
+        if (bucket->copies == n->ranks * n->tensor * n->stages)
             *whole += square;
         else
             *part += square / (double)bucket->copies;

@@ -53,6 +53,7 @@ struct mf_train_opts {
     double decay, clip; /* clip: largest norm of the gradients; 0: any */
     size_t effective;   /* samples of a step, over all ranks */
     size_t tensor;      /* ranks that share every layer, and pass the same samples; at most 1: none do */
+    size_t stages;      /* of a pipeline, each with some of the layers; at most 1: there is none */
     uint64_t seed;
     struct mf_beside beside;
     size_t slots; /* parts of a step by which the weights are the same to the bit on any number of ranks (slots.h); 0:
@@ -75,6 +76,7 @@ struct mf_train_opts {
 struct mf_scorer {
     const struct mf_comm *comm;
     const struct mf_comm *data; /* ranks that share the samples; NULL: all */
+    int silent;                 /* another rank tells what this one would */
     struct mf_arena *arena;     /* of readers */
     struct mf_queue *queue;
     const struct mf_dataset *set;
@@ -94,6 +96,7 @@ struct mf_trainer {
     const struct mf_dataset *set;
     struct mf_train_opts opts;
     struct mf_experts experts;    /* opts.args.list of a mixture */
+    struct mf_comm pipeline;      /* ranks that have the stages of this one's pipeline; size 0: there is none */
     struct mf_rank_groups groups; /* of ranks; without MF_GROUP_EXPERTS: none share experts; and so of layers */
     struct mf_network network;
     struct mf_arrays *arrays;
@@ -142,10 +145,22 @@ void mf_scorer_look(struct mf_scorer *scorer, const struct mf_batch *batch, floa
 /** The options of the training beside one that has it. Its plan is the same. */
 struct mf_train_opts mf_train_beside(const struct mf_train_opts *opts);
 
+/** Ranks that pass the same samples: those that share layers, of all stages. Local. */
+static inline size_t mf_train_crew(const struct mf_train_opts *opts)
+{
+    return mf_max(1, opts->tensor) * mf_max(1, opts->stages);
+}
+
 /** How many of @p ranks pass different samples. Local. */
 static inline size_t mf_train_data(const struct mf_train_opts *opts, size_t ranks)
 {
-    return opts->tensor > 1 ? mf_max(1, ranks / opts->tensor) : ranks;
+    return mf_max(1, ranks / mf_train_crew(opts));
+}
+
+/** The stage of a rank. Ranks that share its layers follow each other, then other stages, then other samples. Local. */
+static inline size_t mf_train_stage(const struct mf_train_opts *opts, size_t rank)
+{
+    return rank / mf_max(1, opts->tensor) % mf_max(1, opts->stages);
 }
 
 /** The network that one of @p ranks makes with these options. Its bytes and operations are known before any run. */

@@ -18,6 +18,12 @@ static inline struct mf_reader_wish mf_learn_reading(const struct mf_learn *lear
                                    .input = (learn->reads & MF_READS_INPUT) != 0};
 }
 
+/** Has another rank the same losses, or losses where this one has none? Local. */
+int mf_trainer_silent(const struct mf_trainer *trainer);
+
+/** Makes the last pass of a step again, without its gradients. Collective where ranks exchange activations. */
+void mf_trainer_repeat(const struct mf_trainer *trainer);
+
 /** How many sums of a step stand before the loads. */
 size_t mf_trainer_sums(const struct mf_trainer *trainer);
 

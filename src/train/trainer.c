@@ -42,7 +42,8 @@ struct mf_train_opts mf_train_beside(const struct mf_train_opts *opts)
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t all,
                                      size_t number)
 {
-    const size_t tensor = mf_max(1, opts->tensor), ranks = mf_train_data(opts, all), rank = number / tensor;
+    const size_t tensor = mf_max(1, opts->tensor), ranks = mf_train_data(opts, all);
+    const size_t rank = number / mf_train_crew(opts);
 
     return (struct mf_network_wish){.arch = opts->arch,
                                     .args = opts->args,
@@ -58,6 +59,8 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .ranks = ranks,
                                     .rank = rank,
                                     .split = {MF_GROUP_TENSOR, tensor, number % tensor},
+                                    .stages = mf_max(1, opts->stages),
+                                    .own = mf_train_stage(opts, number),
                                     .recompute = opts->recompute,
                                     .compile = opts->compile,
                                     .scope = opts->scope,
@@ -230,11 +233,13 @@ static int build(struct mf_trainer *t)
     t->weights = mf_network_weights(&t->network, t->walk, t->comm);
     t->weights.tensor = mf_rank_groups_find(&t->groups, MF_GROUP_TENSOR);
     t->weights.data = t->data;
+    if (t->pipeline.size > 1) t->weights.stages = &t->pipeline;
     mf_weights_start(&t->weights, t->opts.seed);
     put_ids(t);
     MF_TRY(open_fetched(t));
     t->scorer = (struct mf_scorer){.comm = t->comm,
                                    .data = t->data,
+                                   .silent = mf_trainer_silent(t),
                                    .arena = t->arena,
                                    .queue = t->queue,
                                    .set = t->set,
@@ -313,13 +318,49 @@ static int take_experts(struct mf_trainer *t, const struct mf_experts *experts)
     return MF_OK;
 }
 
-/* Ranks share every layer. */
-static int share_layers(struct mf_trainer *t)
+/* -- ranks that pass the same samples -- */
+
+/* Groups of two stages that follow each other. */
+static int open_links(struct mf_trainer *t, int *colour)
 {
-    MF_TRY(mf_arch_can_split(t->opts.arch, &t->opts.args, t->opts.tensor));
-    MF_TRY(mf_rank_groups_share_layers(&t->groups, t->comm, (int)t->opts.tensor));
-    t->data = mf_rank_groups_find(&t->groups, MF_GROUP_REPLICAS);
+    const int tensor = (int)mf_max(1, t->opts.tensor), crew = (int)mf_train_crew(&t->opts);
+
+    for (int a = 0; a + 1 < (int)t->opts.stages; ++a) {
+        for (int r = 0; r < t->comm->size; ++r) {
+            const int stage = (int)mf_train_stage(&t->opts, (size_t)r);
+
+            colour[r] = stage == a || stage == a + 1 ? r / crew * tensor + r % tensor : -1;
+        }
+        MF_TRY(mf_rank_groups_split(&t->groups, t->comm, mf_link_group(a, a + 1), colour, "stages"));
+    }
     return MF_OK;
+}
+
+static int open_groups(struct mf_trainer *t, int *colour)
+{
+    const int tensor = (int)mf_max(1, t->opts.tensor), crew = (int)mf_train_crew(&t->opts);
+
+    for (int r = 0; r < t->comm->size; ++r) colour[r] = r / tensor;
+    if (tensor > 1) MF_TRY(mf_rank_groups_split(&t->groups, t->comm, MF_GROUP_TENSOR, colour, "layer"));
+    for (int r = 0; r < t->comm->size; ++r) colour[r] = r % crew;
+    MF_TRY(mf_rank_groups_split(&t->groups, t->comm, MF_GROUP_REPLICAS, colour, "replica"));
+    for (int r = 0; r < t->comm->size; ++r) colour[r] = r / crew * tensor + r % tensor;
+    if (t->opts.stages > 1) MF_TRY(mf_comm_split(t->comm, colour, NULL, "pipeline", &t->pipeline));
+    return open_links(t, colour);
+}
+
+static int open_crew(struct mf_trainer *t)
+{
+    int *colour, rc;
+
+    MF_TRY(mf_arch_can_split(t->opts.arch, &t->opts.args, mf_max(1, t->opts.tensor)));
+    if ((size_t)t->comm->size % mf_train_crew(&t->opts))
+        return mf_fail(MF_USAGE, "%d ranks cannot be groups of %zu", t->comm->size, mf_train_crew(&t->opts));
+    colour = MF_MUST(malloc((size_t)t->comm->size * sizeof *colour), "groups of ranks");
+    rc = open_groups(t, colour);
+    free(colour);
+    t->data = mf_rank_groups_find(&t->groups, MF_GROUP_REPLICAS);
+    return rc;
 }
 
 static int build_with(struct mf_trainer *t, const struct mf_experts *experts)
@@ -353,7 +394,7 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
         .comm = comm, .data = comm, .arena = arena, .queue = queue, .set = set, .opts = *opts, .micro = wish.micro};
     t->id = MF_MUST(calloc(opts->batch + 1, sizeof *t->id), "numbers of samples");
     if (opts->args.experts > 0) MF_TRY(take_experts(t, opts->args.list));
-    if (opts->tensor > 1) MF_TRY(share_layers(t));
+    if (mf_train_crew(opts) > 1) MF_TRY(open_crew(t));
     MF_TRY(build(t));
     t->sums = MF_MUST(calloc(mf_trainer_sums(t) + mf_trainer_mixtures(t) * (MF_EXPERTS + 2), sizeof *t->sums), "sums");
     t->load = t->sums + mf_trainer_sums(t);
@@ -366,6 +407,7 @@ void mf_trainer_close(struct mf_trainer *t)
 {
     unbuild(t);
     mf_rank_groups_close(&t->groups);
+    if (t->pipeline.size) mf_comm_free(&t->pipeline);
     mf_reader_close(t->reader);
     free(t->sums);
     free(t->id);

@@ -44,6 +44,7 @@ static void describe(const void *context, struct mf_plan_lines *p)
     mf_plan_say(p, "sample", "%zu x %zu x %zu, %zu channel%s", d[0], d[1], d[2], w->set->inputs, MF_S(w->set->inputs));
     mf_plan_say(p, "outputs", "%zu", mf_task_outputs(o->task));
     if (o->tensor > 1) mf_plan_say(p, "ranks that share layers", "%zu", o->tensor);
+    if (o->stages > 1) mf_plan_say(p, "stages", "%zu", o->stages);
     if (w->effective)
         mf_plan_say(p, "samples of a step", "%zu", w->effective);
     else
@@ -67,8 +68,8 @@ static size_t most_ranks(const void *context)
     const struct mf_train_work *w = work_of(context);
     const size_t samples = w->set->count[MF_TRAIN];
 
-    if (w->opts->slots) return w->opts->slots;
-    return (w->effective && w->effective < samples ? w->effective : samples) * mf_max(1, w->opts->tensor);
+    if (w->opts->slots) return w->opts->slots * mf_train_crew(w->opts);
+    return (w->effective && w->effective < samples ? w->effective : samples) * mf_train_crew(w->opts);
 }
 
 static size_t threads(const void *context, size_t ranks, size_t most)
@@ -125,12 +126,12 @@ static size_t batch_of(size_t each, size_t passes)
     return is_power || batch * passes == each ? batch : 0;
 }
 
-enum { BATCHES = 130 };
+enum { BATCHES = 130, MICRO = 4 /* passes for each stage of a pipeline, whose first and last ones idle less then */ };
 
 /* Samples of a pass to try, from all that a rank has in a step down to one: for 1, 2, 3, 4, 6, 8, 12, ... passes. */
 static size_t batches_of(const struct mf_train_work *w, size_t ranks, size_t least, size_t batch[BATCHES])
 {
-    const size_t each = each_of(w, ranks);
+    const size_t each = each_of(w, ranks), stages = mf_max(1, w->opts->stages);
     size_t n = 0, passes = 1;
 
     if (w->opts->slots) {
@@ -142,6 +143,11 @@ static size_t batches_of(const struct mf_train_work *w, size_t ranks, size_t lea
         return !w->exact || is_exact(w, ranks, batch[0], cut(each, batch[0]));
     }
     if (each < least) least = each;
+    if (stages > 1) {
+        while (passes < MICRO * stages) passes *= 2;
+        passes = mf_min(each, passes);
+        least = 1;
+    }
     for (; passes < 2 * each && n < BATCHES;
          passes = passes % 3 == 0 || passes == 1 ? cut(passes * 4, 3) : passes * 3 / 2) {
         const size_t b = batch_of(each, passes);
@@ -154,7 +160,7 @@ static size_t batches_of(const struct mf_train_work *w, size_t ranks, size_t lea
 
 static size_t passes_of(const struct mf_train_work *w, size_t ranks, size_t batch)
 {
-    if (w->opts->slots) return mf_cut(w->opts->slots, ranks, 0).count;
+    if (w->opts->slots) return mf_cut(w->opts->slots, mf_train_data(w->opts, ranks), 0).count;
     return cut(each_of(w, ranks), batch);
 }
 
@@ -175,7 +181,7 @@ static int settings(const void *context, const struct mf_placement *place, size_
     size_t batch[BATCHES], n;
 
     if (place->ranks > most_ranks(context)) return 0;
-    if (w->opts->tensor > 1 && place->ranks % w->opts->tensor) return 0;
+    if (place->ranks % mf_train_crew(w->opts)) return 0;
     if (w->offload.least && !place->apart) return 0;                  /* there is no other memory */
     if (sharers == 1 && more == 0 && level > 0 && !is_last) return 0; /* nobody to share with */
     n = batches_of(w, place->ranks, is_last ? 1 : FULL, batch);
@@ -190,12 +196,12 @@ static int settings(const void *context, const struct mf_placement *place, size_
     return 1;
 }
 
-/* Pieces of parameters are padded to equal sizes; runs of slots are not. */
+/* Pieces of parameters are padded to equal sizes; runs of slots and stages are not. */
 static uint64_t share(const void *context, const struct mf_plan_numbers *settings, size_t ranks, size_t rank)
 {
     (void)settings;
     (void)ranks;
-    return work_of(context)->opts->slots ? rank : 0;
+    return work_of(context)->opts->slots ? rank : mf_train_stage(work_of(context)->opts, rank);
 }
 
 /* Every setting makes the same step. */
@@ -262,16 +268,20 @@ static void finish(const void *context, const struct mf_placement *place, const 
 {
     const struct mf_train_work *w = work_of(context);
     const size_t effective = mf_train_effective(w, place->ranks), zero = mf_plan_get(&p->settings, "zero");
-    const size_t sharers = mf_train_data(w->opts, place->ranks);
-    const size_t rows = mf_plan_get(&p->settings, "batch") * mf_plan_get(&p->settings, "passes") * sharers;
+    const size_t sharers = mf_train_data(w->opts, place->ranks), passes = mf_plan_get(&p->settings, "passes");
+    const size_t rows = mf_plan_get(&p->settings, "batch") * passes * sharers;
 
     mf_plan_set(&p->derived, "effective_batch", effective);
     if (w->opts->tensor > 1) mf_plan_set(&p->derived, "tensor", w->opts->tensor);
+    if (w->opts->stages > 1) mf_plan_set(&p->derived, "stages", w->opts->stages);
+    if (passes < w->opts->stages)
+        mf_plan_note(p, "%zu passes are fewer than the %zu stages of the pipeline, which wait for %.0f %% of a step",
+                     passes, w->opts->stages,
+                     100 * (double)(w->opts->stages - 1) / (double)(passes + w->opts->stages - 1));
     mf_plan_set(&p->derived, "parameters", (size_t)(fact[MF_TRAIN_GRADIENTS] / sizeof(float)));
     if (rows > effective + effective / 16)
         mf_plan_note(p, "%zu of the %zu rows of a step are empty: %zu ranks x %zu passes x %zu samples for %zu",
-                     rows - effective, rows, sharers, mf_plan_get(&p->settings, "passes"),
-                     mf_plan_get(&p->settings, "batch"), effective);
+                     rows - effective, rows, sharers, passes, mf_plan_get(&p->settings, "batch"), effective);
     if ((int)zero > w->stage.least) mf_plan_note(p, "ranks share %s: copies of all do not fit", shared_words[zero]);
     if ((int)mf_plan_get(&p->settings, "recompute") > w->recompute.least)
         mf_plan_note(p, "backward computes activations a second time: all of them do not fit");
@@ -281,15 +291,22 @@ static void finish(const void *context, const struct mf_placement *place, const 
 
 static const char *const again_words[] = {"nothing", "norms and activations", "all of a block"};
 
+/* 1: it is not there. */
+static size_t derived(const struct mf_plan *p, const char *name)
+{
+    return mf_plan_find(&p->derived, name) ? mf_plan_get(&p->derived, name) : 1;
+}
+
 static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
 {
     const struct mf_plan_numbers *s = &p->settings;
-    const size_t ranks = p->ranks / (mf_plan_find(&p->derived, "tensor") ? mf_plan_get(&p->derived, "tensor") : 1);
+    const size_t tensor = derived(p, "tensor"), stages = derived(p, "stages"), ranks = p->ranks / tensor / stages;
 
     mf_plan_say(lines, "step", "%zu samples: %zu rank%s x %zu pass%s of %zu",
                 mf_plan_get(&p->derived, "effective_batch"), ranks, MF_S(ranks), mf_plan_get(s, "passes"),
                 mf_plan_get(s, "passes") == 1 ? "" : "es", mf_plan_get(s, "batch"));
-    if (ranks < p->ranks) mf_plan_say(lines, "layers", "%zu ranks share each of them", p->ranks / ranks);
+    if (tensor > 1) mf_plan_say(lines, "layers", "%zu ranks share each of them", tensor);
+    if (stages > 1) mf_plan_say(lines, "pipeline", "%zu stages", stages);
     mf_plan_say(lines, "zero", "%zu", mf_plan_get(s, "zero"));
     mf_plan_say(lines, "again", "%s is computed a second time in backward", again_words[mf_plan_get(s, "recompute")]);
     if (mf_plan_get(s, "offload")) mf_plan_say(lines, "offload", "the optimiser works in host memory");

@@ -149,26 +149,35 @@ static void add_sleep(const struct dry *d, struct mf_plan_bytes *state, struct m
     add_mlps(d, state, host);
 }
 
-/* Groups of ranks that share experts or layers (@p number), or have the same. Between them arrays pass through host
- * memory, without NCCL. */
-static void add_groups(const struct dry *d, const struct mf_plan_rank *r, int number, struct mf_plan_bytes *state,
-                       struct mf_plan_bytes *host)
+/* A group of @p size ranks. Between them arrays pass through host memory, without NCCL. */
+static void add_group(const struct dry *d, const struct mf_plan_rank *r, int number, size_t size, const char *name,
+                      struct mf_plan_bytes bytes[2])
 {
-    const int layers = number == MF_GROUP_TENSOR;
-    const size_t ways = layers ? d->network.tensor : d->network.ways, size[] = {ways, r->ranks / ways};
-    const size_t largest[] = {mf_network_largest(&d->network, number),
-                              mf_network_largest(&d->network, MF_GROUP_REPLICAS)};
+    struct mf_comm group;
+    struct mf_arrays_bytes taken;
 
-    for (int k = 0; k < 2; ++k) {
-        struct mf_comm group;
-        struct mf_arrays_bytes taken;
+    mf_comm_dry(&group, 0, (int)size, (int)mf_min(size, r->local_size));
+    if (r->nccl) mf_transport_dry(&group);
+    taken = mf_arrays_bytes(&group, r->apart, 0, mf_network_largest(&d->network, number));
+    add(&bytes[0], name, taken.device);
+    add(&bytes[r->apart], name, taken.host);
+}
 
-        mf_comm_dry(&group, 0, (int)size[k], (int)(size[k] < r->local_size ? size[k] : r->local_size));
-        if (r->nccl) mf_transport_dry(&group);
-        taken = mf_arrays_bytes(&group, r->apart, 0, largest[k]);
-        add(state, layers ? "exchange of layers" : "exchange of experts", taken.device);
-        add(host, layers ? "exchange of layers" : "exchange of experts", taken.host);
+static void add_groups(const struct dry *d, const struct mf_plan_rank *r, struct mf_plan_bytes bytes[2])
+{
+    static const char experts[] = "exchange of experts", layers[] = "exchange of layers",
+                      stages[] = "messages of stages";
+    const struct mf_network *n = &d->network;
+    const int own = (int)n->own;
+
+    if (n->ways > 1) {
+        add_group(d, r, MF_GROUP_EXPERTS, n->ways, experts, bytes);
+        add_group(d, r, MF_GROUP_REPLICAS, r->ranks / n->ways, experts, bytes);
     }
+    if (n->tensor > 1) add_group(d, r, MF_GROUP_TENSOR, n->tensor, layers, bytes);
+    if (n->tensor * n->stages > 1) add_group(d, r, MF_GROUP_REPLICAS, n->ranks, layers, bytes);
+    if (own > 0) add_group(d, r, mf_link_group(own - 1, own), 2, stages, bytes);
+    if (own + 1 < (int)n->stages) add_group(d, r, mf_link_group(own, own + 1), 2, stages, bytes);
 }
 
 /* With offload ranks exchange in host memory. */
@@ -189,13 +198,13 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     add(host, "activations in host memory", net->room[MF_PLACE_HOST]);
     add(offload ? host : state, "exchange", taken.device - arrays);
     add(host, "exchange", taken.host);
-    if (d->network.ways > 1) add_groups(d, r, MF_GROUP_EXPERTS, state, host);
-    if (d->network.tensor > 1) add_groups(d, r, MF_GROUP_TENSOR, state, host);
+    add_groups(d, r, bytes);
     add(host, "weights on their way", d->network.stage.buffer ? d->network.stage.planes * sizeof(float) : 0);
     add(host, "numbers of a step", r->apart ? mf_fetched_bytes(&d->network, d->wish.micro) : 0);
     add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
     if (d->opts.task->learn->merit) add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
-    if (d->opts.slots) add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, r->ranks, r->rank));
+    if (d->opts.slots)
+        add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, d->wish.ranks, d->wish.rank));
     if (d->opts.grows) add(host, "weights that are carried over", mf_carry_bytes(&d->network));
     if (d->opts.grows) add_looks(d, set, host);
     if (d->opts.sleep.batch) add_sleep(d, state, host);
@@ -248,7 +257,8 @@ static void count_all(const struct dry *d, double times, double fact[MF_PLAN_FAC
 
     count(n, n->first.list, times, fact);
     count(n, n->inner.list, passes > 2 ? times * ((double)passes - 2) : 0, fact);
-    count(n, n->last.list, d->wish.slots ? times * (double)passes : times, fact);
+    count(n, n->last.list, d->wish.slots || n->slots ? times * (double)passes : times, fact);
+    if (n->slots) count(n, n->slot[0].backward, times * (double)passes, fact);
     count(n, n->reduce, times, fact);
     count(n, n->optimise, times, fact);
     fact[MF_TRAIN_GRADIENTS] += gradients;
@@ -340,13 +350,17 @@ void mf_train_price(const void *work, const struct mf_placement *place, size_t r
 {
     const struct mf_train_work *w = work;
     const size_t tensor = mf_max(1, w->opts->tensor), here = mf_plan_sharers(place, rank, 0);
+    const size_t crew = mf_train_crew(w->opts);
 
     mf_plan_pay_lists(cost, place, rates, w->opts->type != MF_F32, fact[MF_TRAIN_OPERATIONS], fact[MF_TRAIN_TRAFFIC]);
     mf_plan_pay(cost, "exchange",
-                exchange(place, place->ranks / tensor, mf_max(1, here / tensor), rates, fact[MF_TRAIN_EXCHANGED]) +
+                exchange(place, place->ranks / crew, mf_max(1, here / crew), rates, fact[MF_TRAIN_EXCHANGED]) +
                     exchange(place, tensor, here, rates, fact[MF_TRAIN_SUMMED]));
     if (mf_plan_get(settings, "offload"))
         mf_plan_pay(cost, "offload", offload(place, rates, settings, fact[MF_TRAIN_GRADIENTS]));
     mf_plan_pay(cost, "waiting", waiting(place, settings, fact[MF_TRAIN_NODES], fact[MF_TRAIN_SUMS], tensor, here));
+    if (w->opts->stages > 1) /* a stage waits for the first and the last micro-batches */
+        mf_plan_pay(cost, "pipeline",
+                    cost->total * (double)(w->opts->stages - 1) / (double)mf_plan_get(settings, "passes"));
     cost->tried = cost->total;
 }

@@ -245,7 +245,7 @@ static inline float *reference(const struct bed *b, const struct mf_dataset *set
 
     one.batch = o->effective < LEARNT ? o->effective : LEARNT;
     one.stage = 0;
-    one.tensor = 0;
+    one.tensor = one.stages = 0;
     CHECK_SAYS(mf_trainer_open(&b->self, b->cores.host, b->cores.q, set, &one, &t) == MF_OK, "%s", mf_err_text());
     *last = steps_until(&t, steps);
     weights = weights_of(&t, &n);

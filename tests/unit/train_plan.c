@@ -159,13 +159,17 @@ static void exact(const struct mf_comm *comm)
         if (k % 5 == 4) opts.optimiser = MF_OP_SGD;
         if (k % 5 == 3) use_slots(&opts);
         if (!opts.slots && opts.args.heads && comm->size % 2 == 0) opts.tensor = 2;
+        if (opts.tensor == 0 && k % 2 && comm->size > 1) {
+            opts.stages = (size_t)comm->size;
+            ++opts.args.depth;
+        }
         mf_plan_set(&settings, "batch", opts.slots ? opts.batch : 1 + pick(9 * k + 3, 20));
-        mf_plan_set(&settings, "zero", comm->size > 1 && !opts.slots ? pick(9 * k + 4, 4) : 0);
+        mf_plan_set(&settings, "zero", comm->size > 1 && !opts.slots && !opts.stages ? pick(9 * k + 4, 4) : 0);
         mf_plan_set(&settings, "recompute", pick(9 * k + 5, 3));
         mf_plan_set(&settings, "readers", pick(9 * k + 6, 3));
         compare(comm, &w, &settings, device_backend());
-        mf_plan_set(&settings, "offload", !opts.tensor);
-        mf_plan_set(&settings, "spill", k % 2 && !opts.tensor ? 1024 : 0);
+        mf_plan_set(&settings, "offload", !opts.tensor && !opts.stages);
+        mf_plan_set(&settings, "spill", k % 2 && !opts.tensor && !opts.stages ? 1024 : 0);
         compare(comm, &w, &settings, device_backend()->host_mem ? device_backend() : &mf_backend_shadow);
     }
     for (int i = 0; i < 2; ++i) {

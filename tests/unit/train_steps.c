@@ -361,6 +361,67 @@ static void shared_layers(const struct bed *b)
     }
 }
 
+/* -- stages of a pipeline -- */
+
+/* Every rank a stage, two and two that share samples, and two stages of two that share layers. Slots have the bits of
+ * one rank. */
+static void pipelines(const struct bed *b)
+{
+    const size_t ranks = (size_t)b->world.size;
+
+    for (size_t m = 0; ranks > 1 && m < 3; ++m) {
+        struct mf_train_opts o = usual(models[m], m != 1, 2), tree;
+        const char *path = scratch_file("stages.h5");
+        struct mf_step last;
+        struct mf_trainer t;
+        float *want;
+        size_t n;
+
+        if (!wants(b, models[m])) continue;
+        o.args.depth = 4;
+        if (m == 1) o.args.depth = 2;
+        o.recompute = (enum mf_recompute)m;
+        o.stages = ranks;
+        if (m == 1 && ranks > 3) continue; /* it has three parts */
+        want = reference(b, b->set, &o, STEPS, &last);
+        trainer_open(b, &b->world, b->set, &o, &t);
+        last = steps_until(&t, 4);
+        save(&t, path);
+        steps_until(&t, STEPS);
+        compare("stages", &t, want, 1e-5);
+        mf_trainer_close(&t);
+        o.stages = 0;
+        go_on(b, &b->self, o, path, want, 1e-5);
+        tree = o;
+        tree.slots = 4;
+        tree.batch = 4;
+        free(want);
+        trainer_open(b, &b->self, b->set, &tree, &t);
+        steps_until(&t, STEPS);
+        want = weights_of(&t, &n);
+        mf_trainer_close(&t);
+        tree.stages = ranks;
+        trainer_open(b, &b->world, b->set, &tree, &t);
+        steps_until(&t, STEPS);
+        compare("stages with slots", &t, want, 0);
+        mf_trainer_close(&t);
+        free(want);
+        if (ranks != 4) continue;
+        want = reference(b, b->set, &o, STEPS, &last);
+        for (int k = 0; k < 2; ++k) { /* with others that have the same part, or share its layers */
+            o.stages = 2;
+            o.stage = 1 - k;
+            o.tensor = k && m == 2 ? 2 : 0;
+            trainer_open(b, &b->world, b->set, &o, &t);
+            steps_until(&t, STEPS);
+            compare("two stages", &t, want, 1e-5);
+            CHECK(mf_replicas_compare(&t) == MF_OK);
+            mf_trainer_close(&t);
+        }
+        free(want);
+    }
+}
+
 /* Heads, ranks, and networks that cannot be shared. */
 static void refused_parts_of_layers(const struct bed *b)
 {
@@ -454,6 +515,7 @@ int main(int argc, char **argv)
     files(&b, some_model(&b), 3, 0);
     shared_layers(&b);
     refused_parts_of_layers(&b);
+    pipelines(&b);
     not_finite(&b, NAN);
     if (!few(&b)) not_finite(&b, INFINITY);
     bed_close(&b);

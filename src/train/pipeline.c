@@ -1,0 +1,179 @@
+/* See pipeline.h. */
+#include "src/train/pipeline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/bounds.h"
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/place/parts.h"
+
+size_t mf_pipeline_slots(size_t micro, size_t stages, size_t stage) { return mf_min(micro, stages - stage); }
+
+/* -- stages -- */
+
+/* The fewest stages of neighbouring parts of which none has more than @p most. Fills them to @p stage, if it is there,
+ * and leaves each of @p stages a part. */
+static size_t fill(const double *cost, size_t parts, double most, size_t stages, int *stage)
+{
+    size_t used = 0;
+    double now = 0;
+
+    for (size_t k = 0; k < parts; ++k) {
+        const int must = stage && k > 0 && parts - k < stages - used; /* one part for each that follows */
+
+        if (k > 0 && (now + cost[k] > most || must)) {
+            ++used;
+            now = 0;
+        }
+        now += cost[k];
+        if (stage) stage[k] = (int)used;
+    }
+    return used + 1;
+}
+
+/* The least limit is a sum of neighbours. */
+static double least_limit(const double *cost, size_t parts, size_t stages)
+{
+    double best = INFINITY, largest = 0;
+
+    for (size_t k = 0; k < parts; ++k) largest = fmax(largest, cost[k]);
+    for (size_t i = 0; i < parts; ++i) {
+        double sum = 0;
+
+        for (size_t k = i; k < parts; ++k) {
+            sum += cost[k];
+            if (sum >= largest && sum < best && fill(cost, parts, sum, stages, NULL) <= stages) best = sum;
+        }
+    }
+    return best;
+}
+
+static int cut(struct mf_network *n, const struct mf_list *list, const size_t *part)
+{
+    double *cost = MF_MUST(calloc(n->parts, sizeof *cost), "operations of blocks");
+    const int rc = n->parts < n->stages
+                       ? mf_fail(MF_USAGE,
+                                 "--pp %zu: the network has %zu parts, and each stage has at least one; try: "
+                                 "--pp %zu",
+                                 n->stages, n->parts, n->parts)
+                       : MF_OK;
+
+    for (size_t i = 0; i < list->nodes; ++i) cost[part[i]] += mf_node_operations(list->net, &list->node[i]);
+    n->stage_of = MF_MUST(calloc(n->parts, sizeof *n->stage_of), "stages");
+    if (rc == MF_OK) fill(cost, n->parts, least_limit(cost, n->parts, n->stages), n->stages, n->stage_of);
+    free(cost);
+    return rc;
+}
+
+int mf_pipeline_mark(struct mf_network *n, struct mf_list *list)
+{
+    size_t *part = MF_MUST(malloc((list->nodes + 1) * sizeof *part), "parts");
+    const size_t parts = mf_parts_number(list, part, NULL);
+    int rc = MF_OK;
+
+    if (!n->stage_of) {
+        n->parts = parts;
+        rc = cut(n, list, part);
+    }
+    MF_ASSERT(n->parts == parts);
+    for (size_t i = 0; i < list->nodes; ++i) list->node[i].stage = n->stage_of[part[i]];
+    free(part);
+    return rc;
+}
+
+/* -- lists -- */
+
+static void leave(struct mf_network *n, struct mf_list *list, size_t *border)
+{
+    int *stage = MF_MUST(malloc((list->nodes + 1) * sizeof *stage), "stages");
+
+    for (size_t i = 0; i < list->nodes; ++i) stage[i] = list->node[i].stage;
+    mf_pass_stage(list, stage, (int)n->own, n->stages, n->link, border);
+    free(stage);
+}
+
+void mf_pipeline_leave(struct mf_network *n, struct mf_list *list) { leave(n, list, NULL); }
+
+static struct mf_list *list_like(const struct mf_list *list, const char *what)
+{
+    char *name = mf_format("%s.%s", list->name, what);
+    struct mf_list *made = mf_list_new(list->net, name);
+
+    made->node = MF_MUST(malloc((list->nodes + 1) * sizeof *made->node), "nodes");
+    made->room_for = list->nodes + 1;
+    made->segments = list->segments;
+    free(name);
+    return made;
+}
+
+/* Is it a message? */
+static int is(const struct mf_node *node, enum mf_exchange_kind kind)
+{
+    return mf_op_is_exchange(node->op) && node->attr.exchange == (int)kind;
+}
+
+void mf_pipeline_divide(struct mf_network *n, struct mf_pipe_slot *slot)
+{
+    struct mf_list *list = slot->pass.list;
+    size_t border = 0, nodes, left = 0;
+
+    while (list->node[border].op != MF_OP_FILL) ++border; /* the seed of backward */
+    leave(n, list, &border);
+    nodes = list->nodes;
+    slot->take = list_like(list, "take");
+    slot->backward = list_like(list, "backward");
+    slot->give = list_like(list, "give");
+    for (size_t i = 0; i < nodes; ++i) {
+        const struct mf_node *node = &list->node[i];
+        struct mf_list *to = i < border && is(node, MF_EXCHANGE_RECEIVE) ? slot->take
+                             : i < border                                ? NULL
+                             : is(node, MF_EXCHANGE_SEND)                ? slot->give
+                                                                         : slot->backward;
+
+        if (to)
+            to->node[to->nodes++] = *node;
+        else
+            list->node[left++] = *node;
+    }
+    list->nodes = left;
+}
+
+static int uses(const struct mf_pipe_slot *slot, int v)
+{
+    return mf_list_uses(slot->pass.list, v) || mf_list_uses(slot->backward, v);
+}
+
+void mf_pipeline_leave_weights(struct mf_network *n)
+{
+    for (size_t v = 0; v < n->net->values; ++v) {
+        struct mf_value *value = &n->net->value[v];
+
+        if (value->role != MF_ROLE_PARAMETER || !value->weight || uses(&n->slot[0], (int)v)) continue;
+        value->weight->elsewhere = 1;
+        value->weight->gradient = -1;
+    }
+}
+
+/* -- order -- */
+
+/* A stage takes what comes of the next micro-batch before it gives gradients back. Its neighbour sends that first. */
+void mf_pipeline_order(size_t micro, size_t stages, size_t stage, void *context,
+                       void (*act)(void *context, enum mf_pipe_do what, size_t micro))
+{
+    const size_t ahead = mf_min(micro, stages - 1 - stage);
+
+    for (size_t k = 0; k < ahead; ++k) {
+        act(context, MF_PIPE_TAKE, k);
+        act(context, MF_PIPE_FORWARD, k);
+    }
+    if (ahead < micro) act(context, MF_PIPE_TAKE, ahead);
+    for (size_t k = 0; k < micro; ++k) {
+        if (k + ahead < micro) act(context, MF_PIPE_FORWARD, k + ahead);
+        act(context, MF_PIPE_BACKWARD, k);
+        if (k + ahead + 1 < micro) act(context, MF_PIPE_TAKE, k + ahead + 1);
+        act(context, MF_PIPE_GIVE, k);
+    }
+}

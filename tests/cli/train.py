@@ -149,13 +149,14 @@ def other_stages():
 
 
 def other_ways():
-    """Killed where ranks share every layer, continued alone, and then by other ranks that share."""
-    free = ("--data", "set.h5", "--arch", "vit:width=32,depth=1,heads=4,patch=4", "--epsilon", 1e-4, "--effective-batch", 13, "--epochs", 3, "--checkpoint-every", "1ev",
+    """Killed where ranks share layers of two stages, continued alone, then by two stages, and by ranks that share."""
+    free = ("--data", "set.h5", "--arch", "vit:width=32,depth=2,heads=4,patch=4", "--epsilon", 1e-4, "--effective-batch", 13, "--epochs", 3, "--checkpoint-every", "1ev",
             "--threads", 1, "--no-plots", "--no-events", "--results-dir")
     check(run("train", "classify", *free, "all").status == 0, "an undisturbed run")
-    check(kill_at("parts", 3, 4, ("train", "classify", "--tp", 2, *free)), "parts: it ended before it was killed")
-    done = run("train", "classify", *free, "parts", "--restart", "auto", fault="run.leave:visit=2")
-    check(done.status == 75 and "continuing after step" in done.err, done)
+    check(kill_at("parts", 2, 4, ("train", "classify", "--tp", 2, "--pp", 2, *free)), "parts: it ended before it was killed")
+    for words, ranks in (((), 1), (("--pp", 2, "--batch-size", 2), 2)):
+        done = run("train", "classify", *words, *free, "parts", "--restart", "auto", ranks=ranks, fault="run.leave:visit=2")
+        check(done.status == 75 and "continuing after step" in done.err, done)
     done = run("train", "classify", "--tp", 2, *free, "parts", "--restart", "auto", "--json", ranks=2)
     check(done.status == 0 and "2 ranks share every layer" in done.err, done)
     said = json.loads(done.out)["peak_bytes"]

@@ -91,6 +91,9 @@ static void say_begin(const struct job *job)
             mf_weights_count(t->network.net, 0), o->schedule.steps, MF_S(o->schedule.steps), o->effective,
             t->data->size, MF_S(t->data->size), t->micro, t->micro == 1 ? "" : "es", o->batch);
     if (o->tensor > 1) mf_info("%zu ranks share every layer", o->tensor);
+    if (o->stages > 1)
+        mf_info("a pipeline of %zu stages, which wait for %.0f %% of a step's passes", o->stages,
+                100 * (double)(o->stages - 1) / (double)(t->micro + o->stages - 1));
     if (o->freeze) mf_info("%zu of these parameters are frozen", mf_weights_count(t->network.net, 1));
     if (o->type != MF_F32) mf_info("activations and products have 16 bits (%s)", o->type == MF_F16 ? "fp16" : "bf16");
     mf_info("compiled: %zu activation%s joined to the operation%s in front%s", t->network.joined,

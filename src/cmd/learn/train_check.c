@@ -88,6 +88,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(counted(s, "top-k", o->top));
     MF_TRY(counted(s, "expert-ways", o->ways));
     MF_TRY(counted(s, "tp", o->tensor));
+    MF_TRY(counted(s, "pp", o->stages));
     if (!(o->temperature > 0)) return mf_fail(MF_USAGE, "--temperature %g: it must be above 0", o->temperature);
     MF_TRY(counted(s, "epochs", o->epochs));
     MF_TRY(positive("max-steps", o->max_steps));

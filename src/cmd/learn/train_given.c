@@ -80,7 +80,7 @@ static void settle_step(const struct mf_session *s, struct mf_train_cmd *o)
 
     if (strcmp(o->plan, "off") == 0 || !(batch || passes) || each < 1 || times < 1) return;
     if (mf_options_given(s->options, "effective-batch") || (o->batch && o->accumulation)) return;
-    o->effective = each * times * s->comm->size / (o->tensor ? o->tensor : 1);
+    o->effective = each * times * s->comm->size / ((o->tensor ? o->tensor : 1) * (o->stages ? o->stages : 1));
     mf_info("the configuration has %ld x %ld samples of a rank: a step has %ld, and its passes are chosen; "
             "--no_auto_optimize takes them as they stand",
             times, each, o->effective);

@@ -110,6 +110,8 @@ const struct mf_opt mf_train_rows[] = {
         "each"),
     ROW("tp", tensor, MF_LONG, NULL,
         "ranks that share every layer (vit), and pass the same samples; left out: 1, every rank has whole layers"),
+    ROW("pp", stages, MF_LONG, NULL,
+        "stages of a pipeline, each with some of the blocks; left out: 1, every rank has all blocks"),
     ROW("exact-batch", exact, MF_FLAG, NULL,
         "refuse an --effective-batch that is no whole number of full passes of all ranks; without it some passes "
         "have fewer samples"),
@@ -271,7 +273,7 @@ static int find_batches(const struct mf_train_cmd *o, const struct mf_train_kind
     opts->effective = effective;
     opts->batch = batch    ? (batch < each ? batch : each)
                   : passes ? (each + passes - 1) / passes
-                           : part_of(each, USUAL, o->exact);
+                           : part_of(each, opts->stages > 1 ? mf_max(1, each / (4 * opts->stages)) : USUAL, o->exact);
     return MF_OK;
 }
 
@@ -362,7 +364,8 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
                                  .comm = s->comm,
                                  .worth = !o->auto_batch};
 
-    if (opts->tensor > 1) work.offload.most = work.offload.least;
+    if (mf_train_crew(opts) > 1) work.offload.most = work.offload.least;
+    if (opts->stages > 1 && work.stage.most > 1) work.stage.most = 1;
     if (opts->slots) { /* the same bits, whatever fits */
         work.stage.most = work.stage.least;
         work.recompute.most = work.recompute.least;
@@ -371,30 +374,48 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
     return work;
 }
 
-/* -- ranks that share layers -- */
+/* -- ranks that have a part of the network -- */
 
-static int find_sharers(const struct mf_session *s, const struct mf_train_cmd *o, size_t ranks,
-                        struct mf_train_opts *opts)
+/* A pipeline has networks of blocks that follow each other, and whose input is samples. */
+static int check_pipeline(const struct mf_train_cmd *o, const struct mf_train_kind *kind,
+                          const struct mf_train_opts *opts)
 {
-    const size_t tensor = o->tensor ? (size_t)o->tensor : 1;
-    size_t fits = mf_min(tensor, ranks);
+    if (kind->learn->forward || opts->args.experts > 0)
+        return mf_fail(MF_USAGE, "--pp %zu: %s cannot be cut into stages; try: --zero 3 in its place", opts->stages,
+                       opts->args.experts > 0 ? "a network with experts" : "this network");
+    if (opts->stage < 2) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--pp %zu: stages keep whole gradients until a step ends, and --zero %s cuts them before; try: "
+                   "--zero 1",
+                   opts->stages, o->zero);
+}
 
-    opts->tensor = tensor;
-    if (tensor == 1) return MF_OK;
-    MF_TRY(mf_arch_can_split(opts->arch, &opts->args, tensor));
-    while (ranks % fits) --fits;
-    if (ranks % tensor)
-        return mf_fail(MF_USAGE, "--tp %zu does not divide the %zu rank%s; try: --tp %zu, or mpirun -n %zu", tensor,
-                       ranks, MF_S(ranks), fits, tensor);
-    if (s->common->deterministic)
+static int check_crew(const struct mf_session *s, size_t ranks, const struct mf_train_opts *opts)
+{
+    const size_t crew = mf_train_crew(opts);
+
+    if (ranks % crew)
+        return mf_fail(MF_USAGE, "--tp %zu times --pp %zu does not divide the %zu rank%s; try: mpirun -n %zu",
+                       opts->tensor, opts->stages, ranks, MF_S(ranks), (ranks + crew - 1) / crew * crew);
+    if (opts->tensor > 1 && s->common->deterministic)
         return mf_fail(MF_USAGE,
                        "--tp %zu: sums over a part of a layer round otherwise than those over the whole, so "
                        "--deterministic cannot be; leave one of them out",
-                       tensor);
+                       opts->tensor);
     if (!opts->offload && !opts->spill) return MF_OK;
     return mf_fail(MF_USAGE,
-                   "--tp %zu: ranks sum activations on the device, and --%s moves them; leave one of them out", tensor,
-                   opts->offload ? "offload optimizer" : "spill-activations");
+                   "--%s: ranks exchange activations on the device, and --%s moves them; leave one of them out",
+                   opts->tensor > 1 ? "tp" : "pp", opts->offload ? "offload optimizer" : "spill-activations");
+}
+
+static int find_crew(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
+                     size_t ranks, struct mf_train_opts *opts)
+{
+    opts->tensor = o->tensor ? (size_t)o->tensor : 1;
+    opts->stages = o->stages ? (size_t)o->stages : 1;
+    MF_TRY(mf_arch_can_split(opts->arch, &opts->args, opts->tensor));
+    if (opts->stages > 1) MF_TRY(check_pipeline(o, kind, opts));
+    return mf_train_crew(opts) > 1 ? check_crew(s, ranks, opts) : MF_OK;
 }
 
 /* -- all of it -- */
@@ -523,10 +544,10 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
     MF_TRY(mf_task_needs(task, set));
     if (kind->beside) opts->beside = kind->beside(o, task);
     find_precision(o, opts);
-    MF_TRY(find_sharers(s, o, ranks, opts));
+    MF_TRY(find_crew(s, o, kind, ranks, opts));
     MF_TRY(mf_moe_ways(s, o, ranks, opts));
     MF_TRY(mf_deepspeed_explain(s->options, o->config, find_batches(o, kind, set, mf_train_data(opts, ranks), opts)));
-    MF_TRY(find_slots(s, o, ranks, opts));
+    MF_TRY(find_slots(s, o, mf_train_data(opts, ranks), opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);
     return MF_OK;
 }

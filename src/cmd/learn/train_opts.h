@@ -27,7 +27,7 @@ struct mf_train_cmd {
     double findings_weight;
     double average, noise_mean, noise_deviation, condition_dropout, start, score_rate;
     long score_steps;
-    long batch, effective, accumulation, slots, tensor;
+    long batch, effective, accumulation, slots, tensor, stages;
     double monitor_every;
     int monitor;
     long scale_window, scale_patience, max_skips, compare;

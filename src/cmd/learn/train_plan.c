@@ -61,6 +61,7 @@ static void tell_savings(const struct mf_train_opts *opts, FILE *to)
     if (opts->offload) fprintf(to, ", the optimiser in host memory");
     if (opts->spill) fprintf(to, ", activations spilled");
     if (opts->tensor > 1) fprintf(to, ", %zu ranks share every layer", opts->tensor);
+    if (opts->stages > 1) fprintf(to, ", %zu stages", opts->stages);
 }
 
 static void tell(const void *context, const struct mf_plan_numbers *derived, FILE *to)

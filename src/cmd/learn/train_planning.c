@@ -140,9 +140,11 @@ static int show_lists(void *context, const struct mf_plan *plan)
 /* Ranks of the plan, as far as they are known before the search. */
 static size_t ranks_of(const struct mf_session *s, const struct plan_cmd *o)
 {
-    const long tensor = o->moe.train.tensor ? o->moe.train.tensor : 1;
+    const long tensor = o->moe.train.tensor ? o->moe.train.tensor : 1, stages = o->moe.train.stages;
 
-    return o->wish.ranks ? (size_t)o->wish.ranks : o->wish.hardware ? (size_t)tensor : (size_t)s->comm->size;
+    return o->wish.ranks      ? (size_t)o->wish.ranks
+           : o->wish.hardware ? (size_t)(tensor * (stages ? stages : 1))
+                              : (size_t)s->comm->size;
 }
 
 static int plan_set(struct mf_session *s, struct plan_cmd *o, const struct mf_dataset *set)

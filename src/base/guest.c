@@ -1,10 +1,11 @@
 /* See guest.h. */
 #include "src/base/guest.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 
 static atomic_int is_guest;
+
+static _Thread_local const atomic_int *heeded;
 
 static struct {
     void (*take)(void *context, const char *line);
@@ -25,3 +26,7 @@ void mf_guest_last(const char *line)
 {
     if (broken.take) broken.take(broken.context, line);
 }
+
+void mf_guest_heed(const atomic_int *stop) { heeded = stop; }
+
+int mf_guest_stops(void) { return heeded && atomic_load_explicit(heeded, memory_order_relaxed); }

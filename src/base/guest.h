@@ -3,6 +3,8 @@
 #ifndef MF_BASE_GUEST_H
 #define MF_BASE_GUEST_H
 
+#include <stdatomic.h>
+
 /** From now on this code is a guest. Any thread may call it, again too. */
 void mf_guest_begin(void);
 int mf_is_guest(void);
@@ -13,5 +15,11 @@ void mf_guest_broken(void (*take)(void *context, const char *line), void *contex
 
 /** Hands it @p line. For mf_die() alone. */
 void mf_guest_last(const char *line);
+
+/** Sets the flag by which the host asks this thread's call to stop; NULL: none. */
+void mf_guest_heed(const atomic_int *stop);
+
+/** Is this thread's call asked to stop? Local. */
+int mf_guest_stops(void);
 
 #endif

@@ -21,6 +21,10 @@ static _Thread_local struct {
     void (*take)(void *context, enum mf_log_level level, const char *line);
     void *context;
 } divert;
+static _Thread_local struct {
+    void (*take)(void *context, const char *what, double share);
+    void *context;
+} steps;
 static int bar_open; /* a bar stands on the terminal and its line has not ended */
 
 double mf_now(void)
@@ -58,6 +62,12 @@ void mf_log_divert(void (*take)(void *context, enum mf_log_level level, const ch
 {
     divert.take = take;
     divert.context = context;
+}
+
+void mf_progress_divert(void (*take)(void *context, const char *what, double share), void *context)
+{
+    steps.take = take;
+    steps.context = context;
 }
 
 void mf_log_hush(int hush) { hushed = hush; }
@@ -156,6 +166,7 @@ void mf_progress_of(const char *what, long done, long total, double work, double
     double now = mf_now(), left;
     int terminal = isatty(STDERR_FILENO), ended = total > 0 && done >= total;
 
+    if (steps.take) steps.take(steps.context, what, all > 0 ? work / all : -1);
     if (level < MF_INFO || own_rank != 0 || mf_is_guest()) return;
     if (last < 0 || done < last || strncmp(of, what, sizeof of - 1) != 0) {
         snprintf(of, sizeof of, "%s", what);

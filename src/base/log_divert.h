@@ -8,4 +8,7 @@
  * again; in a guest (guest.h) they are dropped. */
 void mf_log_divert(void (*take)(void *context, enum mf_log_level level, const char *line), void *context);
 
+/** Likewise for the steps of mf_progress(), of which @p share (0 to 1) is done; less than 0: nobody knows. */
+void mf_progress_divert(void (*take)(void *context, const char *what, double share), void *context);
+
 #endif

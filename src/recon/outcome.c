@@ -158,7 +158,7 @@ static int goes_on(const struct mf_outcome *out)
 {
     int found = 0;
 
-    for (size_t k = 1; out->solve.keeper->restart && k < out->candidates; ++k) {
+    for (size_t k = 1; out->solve.keeper && out->solve.keeper->restart && k < out->candidates; ++k) {
         char *stem = mf_run_stem(out->run, k);
         struct mf_checkpoint_pair pair;
 
@@ -169,17 +169,20 @@ static int goes_on(const struct mf_outcome *out)
     return found;
 }
 
-/* Candidate k, by its own seed and with checkpoints of its own. */
+/* Candidate k, by its own seed and with checkpoints of its own where there are any. */
 static int run(struct mf_outcome *out, size_t k)
 {
-    struct mf_keeper_opts keeper = *out->solve.keeper;
     const struct mf_solve_opts whole = out->solve;
-    char *stem = mf_run_stem(out->run, k);
+    char *stem = out->run ? mf_run_stem(out->run, k) : NULL;
+    struct mf_keeper_opts keeper;
     int rc;
 
-    keeper.stem = stem;
+    if (whole.keeper) {
+        keeper = *whole.keeper;
+        keeper.stem = stem;
+        out->solve.keeper = &keeper;
+    }
     out->solve.seed = seed_of(whole.seed, k);
-    out->solve.keeper = &keeper;
     out->solve.snapshot_stem = stem;
     out->solve.turn = k;
     out->solve.turns = out->candidates;

@@ -201,8 +201,9 @@ void mf_outcome_json(const struct mf_outcome *out, struct mf_json *j)
 {
     const struct mf_solve_result *r = &out->result;
 
-    MF_JSON(j, "seed", out->solve.seed, "problem", out->run->problem, "loss", r->loss, "loss_cut", r->loss_cut,
-            "loss_final", r->loss_final, "lag", out->target->lag);
+    MF_JSON(j, "seed", out->solve.seed);
+    mf_json_some(j, "problem", out->run ? out->run->problem : NULL);
+    MF_JSON(j, "loss", r->loss, "loss_cut", r->loss_cut, "loss_final", r->loss_final, "lag", out->target->lag);
     mf_json_bool(j, "periodic", out->solve.objective.periodic);
     MF_JSON(j, "evaluations", r->evaluations, "binarise_from", r->binarise, "seconds", out->seconds,
             "seconds_per_evaluation", per_evaluation(r), "polish_seconds", r->polish_seconds, "swaps_tried",
@@ -226,11 +227,12 @@ static void report_losses(const struct mf_outcome *out)
 
     if (out->solve.method.method->swaps)
         mf_info("wrote %s: loss %.4e before annealing, %.4e after it; %ld step%s, %ld accepted, %.3g us each",
-                out->path, r->loss_cut, r->loss_final, r->swaps_tried, MF_S(r->swaps_tried), r->swaps,
-                1e6 * r->polish_seconds / fmax((double)r->swaps_tried, 1));
+                out->path ? out->path : "no file", r->loss_cut, r->loss_final, r->swaps_tried, MF_S(r->swaps_tried),
+                r->swaps, 1e6 * r->polish_seconds / fmax((double)r->swaps_tried, 1));
     else
-        mf_info("wrote %s: loss %.4e grey, %.4e cut, %.4e final; %ld evaluation%s, %.3g ms each", out->path, r->loss,
-                r->loss_cut, r->loss_final, r->evaluations, MF_S(r->evaluations), 1e3 * per_evaluation(r));
+        mf_info("wrote %s: loss %.4e grey, %.4e cut, %.4e final; %ld evaluation%s, %.3g ms each",
+                out->path ? out->path : "no file", r->loss, r->loss_cut, r->loss_final, r->evaluations,
+                MF_S(r->evaluations), 1e3 * per_evaluation(r));
 }
 
 /* Was it over before it could get there? Annealing ends by itself; descents use what they may. */

@@ -6,6 +6,7 @@
 
 #include "src/base/crc.h"
 #include "src/base/err.h"
+#include "src/base/guest.h"
 #include "src/base/log.h"
 #include "src/recon/grid.h"
 #include "src/recon/meanfield.h"
@@ -302,11 +303,19 @@ static void list_all(void *context, struct mf_checkpoint *c)
     r->result->polish_seconds = polish_seconds;
 }
 
+/* A library keeps nothing, and leaves when its host asks for it. Collective. */
+static int stops(const struct mf_grid *r)
+{
+    const int rc = mf_guest_stops() ? mf_fail(MF_STOPPED, "stopped when it was asked to") : MF_OK;
+
+    return mf_is_guest() ? mf_agree(r->comm, rc) : MF_OK;
+}
+
 int mf_grid_keep(struct mf_grid *r, long evaluations, const struct mf_polish_state *polish)
 {
     struct saved saved = {r, polish};
 
-    if (!r->opts->keeper) return 0;
+    if (!r->opts->keeper) return r->failed = stops(r);
     if (polish) evaluations += polish->round; /* each has one */
     r->failed = mf_keeper_step(&r->keeper, r->comm, evaluations, r->problem, list_all, &saved);
     r->leaving = r->keeper.leaving;

@@ -11,8 +11,15 @@
 
 #define MF_MAX_ITER "500" /* the default */
 
+/** Takes results instead of files. @p micro has this rank's slab, until take() returns; @p json is that of --json. */
+struct mf_recon_taker {
+    int (*take)(void *context, const struct mf_micro *micro, const struct mf_json *json);
+    void *context;
+};
+
 struct mf_recon_cmd {
     struct mf_common common;
+    const struct mf_recon_taker *taker; /* NULL: files */
     /* what is read */
     struct mf_texts files, arrays;
     const char *dataset, *mask, *descriptor_filename, *initial_file, *fixed_file, *threshold, *unit, *symmetry;

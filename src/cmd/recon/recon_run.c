@@ -68,7 +68,7 @@ static int results(const struct job *job, struct mf_json **json)
     struct mf_json *j = mf_json_object();
 
     *json = j;
-    mf_json_text(j, "output", job->out.path);
+    mf_json_some(j, "output", job->out.path);
     mf_micro_shape(job->out.dims, j);
     mf_crop_json(job->out.target->crop, j);
     mf_outcome_json(&job->out, j);
@@ -237,6 +237,24 @@ static int name_run(struct job *job, const char *base, struct mf_run *run)
     return MF_OK;
 }
 
+/* One realisation for somebody who takes it. It has no files, so nothing is kept either. */
+static int hand_over(struct job *job, struct mf_json **json)
+{
+    const struct mf_recon_taker *taker = job->o->taker;
+    struct mf_session *s = job->session;
+    int rc = make_plan(job);
+
+    if (rc == MF_OK) rc = mf_outcome_solve(&job->out);
+    if (rc == MF_OK) {
+        job->out.seconds = mf_now() - s->start;
+        rc = mf_agree(s->comm, results(job, json));
+        if (rc == MF_OK) rc = mf_agree(s->comm, taker->take(taker->context, &job->out.micro, *json));
+        mf_outcome_free(&job->out);
+    }
+    mf_run_plan_free(&job->plan);
+    return rc;
+}
+
 static int realise(struct job *job, const char *base, struct mf_json **json)
 {
     static const struct mf_run_client client = {may_write, name, mf_run_results_h5, work};
@@ -355,7 +373,10 @@ static int run_seeds(struct job *job, const char *base, struct mf_json **json)
 
         job->out.solve.seed = (uint64_t)(job->session->common->seed + k);
         job->out.solve.metrics_append = k > 0;
-        rc = job->o->max_iter == 0 ? probe(job, &one) : realise(job, base, &one);
+        if (job->o->taker)
+            rc = hand_over(job, &one);
+        else
+            rc = job->o->max_iter == 0 ? probe(job, &one) : realise(job, base, &one);
         if (rc == MF_STOPPED && many && !mf_recon_knows_done(job->session)) rc = one_by_one(job, k);
         if (one && many)
             mf_json_put(*json, NULL, one);

@@ -80,6 +80,15 @@ static inline int mesoforge_open_mpi(mesoforge_session **session, MPI_Comm comm,
 int mesoforge_on_log(mesoforge_session *session, void (*take)(void *context, int level, const char *line),
                      void *context);
 
+/** Names the function that hears of progress during calls, in the calling thread. It gets a name and the share that is
+ * done, 0 to 1; less than 0: nobody knows. It answers 1 to go on, and 0 to stop. NULL: none. */
+int mesoforge_on_progress(mesoforge_session *session, int (*go_on)(void *context, const char *what, double share),
+                          void *context);
+
+/** Asks the call that the session is in to stop, from any thread. A match obeys after a few evaluations, and returns
+ * MESOFORGE_STOPPED. Without a call nothing happens. */
+int mesoforge_cancel(mesoforge_session *session);
+
 /** Ends a session and its fields; results stay. Collective. NULL is accepted. */
 int mesoforge_close(mesoforge_session *session);
 
@@ -119,13 +128,21 @@ typedef struct mesoforge_result mesoforge_result;
 int mesoforge_characterize(mesoforge_session *session, const mesoforge_field *field, const char *options,
                            mesoforge_result **result);
 
+/** Makes a structure with the statistics of a field, as `mesoforge match` does: "size=64,64,64 seed=3". Options are
+ * those of the verb, without those about files, checkpoints and realisations. */
+int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, const char *options,
+                    mesoforge_result **result);
+
 /* -- results: they outlive their session, and one thread at a time uses one -- */
 
 /** The object that the verb prints with --json. The text stays until the result is freed. */
 const char *mesoforge_result_json(mesoforge_result *result);
 
-/** Array number @p i of a result, "f8" in C order; 0: there are fewer. They are the data sets of the verb's file, by
- * their names there (docs/FILES.md). Values stay until the result is freed. */
+/**
+ * Array number @p i of a result, in C order; 0: there are fewer. Values stay until the result is freed.
+ * - A characterization has the data sets of the verb's file, "f8", by their names there (docs/FILES.md).
+ * - A match has "phase", "u1" [z][y][x] or [y][x], and "labels", "i8": the label of each phase.
+ */
 int mesoforge_result_array(const mesoforge_result *result, size_t i, struct mesoforge_array *array);
 
 void mesoforge_result_free(mesoforge_result *result); /* NULL is accepted */

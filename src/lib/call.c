@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/cmd/same.h"
 #include "src/lib/lib.h"
 
@@ -40,6 +41,7 @@ int mf_lib_call_begin(mesoforge_session *session, struct mf_lib_call *call, cons
     session->work.common = call->into;
     session->work.options = call->options;
     session->work.remedy = call->verb->remedy;
+    session->work.start = mf_now();
     return mf_agree(&session->comm, call->verb->check ? call->verb->check(&session->work, call->into) : MF_OK);
 }
 

@@ -1,53 +1,24 @@
-/* See include/mesoforge.h: characterize, and its result. */
+/* See include/mesoforge.h: characterize. */
 #include <stdlib.h>
 
 #include "src/base/err.h"
-#include "src/cmd/recon/characterize.h"
 #include "src/lib/lib.h"
-
-enum { PATH = 32, ARRAYS_MOST = 3 * (5 + MF_MORE) + MF_WHOLE };
-
-struct mesoforge_result {
-    struct mf_characterized own;
-    char name[MF_FIELD_NAME]; /* of the field */
-    char *json;               /* NULL: nobody has asked for it */
-    size_t arrays;
-    struct mesoforge_array array[ARRAYS_MOST];
-    char path[ARRAYS_MOST][PATH];
-};
 
 static void add_array(void *context, const char *path, int ndim, const size_t *dims, const char *axes,
                       const double *values)
 {
-    mesoforge_result *r = context;
-    struct mesoforge_array *a = &r->array[r->arrays];
-    ptrdiff_t step = sizeof *values;
-
-    MF_ASSERT(r->arrays < ARRAYS_MOST);
-    snprintf(r->path[r->arrays], PATH, "%s", path + 1); /* without the first slash */
-    *a = (struct mesoforge_array){.type = "f8", .ndim = ndim, .data = values, .name = r->path[r->arrays], .axes = axes};
-    for (int i = ndim - 1; i >= 0; step *= (ptrdiff_t)dims[i--]) {
-        a->shape[i] = dims[i];
-        a->stride[i] = step;
-    }
-    ++r->arrays;
+    mf_lib_result_add(context, path + 1, "f8", sizeof *values, ndim, dims, axes, values);
 }
 
 /* Collective. */
-static int measure(mesoforge_session *session, struct mf_characterize_cmd *o, const mesoforge_field *field,
-                   mesoforge_result **result)
+static int measure(mesoforge_session *session, struct mf_characterize_cmd *o, mesoforge_result *r)
 {
-    mesoforge_result *r = calloc(1, sizeof *r);
-    int rc = mf_agree(&session->comm, r ? MF_OK : mf_fail(MF_MEMORY, "no memory for a result"));
+    struct mf_characterized made = {0};
 
-    if (rc == MF_OK) rc = mf_characterize_one(&session->work, o, &r->own);
-    if (rc != MF_OK) {
-        free(r);
-        return rc;
-    }
-    snprintf(r->name, sizeof r->name, "%s", field->name);
-    mf_target_each(&r->own.target, add_array, r);
-    *result = r;
+    MF_TRY(mf_characterize_one(&session->work, o, &made));
+    r->own = MF_MUST(malloc(sizeof made), "a result");
+    *r->own = made;
+    mf_target_each(&r->own->target, add_array, r);
     return MF_OK;
 }
 
@@ -56,41 +27,16 @@ int mesoforge_characterize(mesoforge_session *session, const mesoforge_field *fi
 {
     struct mf_characterize_cmd o;
     struct mf_lib_call call = {.verb = &mf_cmd_characterize, .into = &o};
+    mesoforge_result *r = NULL;
     int rc = mf_lib_enter(session);
 
     if (rc != MF_OK) return mf_lib_told(rc);
     if (!result) return mf_lib_leave(session, mf_fail(MF_USAGE, "there is no place for the result"));
-    *result = NULL;
     rc = mf_lib_call_begin(session, &call, field, options);
-    if (rc == MF_OK) rc = measure(session, &o, field, result);
+    if (rc == MF_OK) rc = mf_lib_result_new(session, field, &r);
+    if (rc == MF_OK) rc = measure(session, &o, r);
     mf_lib_call_end(session, &call);
+    *result = rc == MF_OK ? r : NULL;
+    if (rc != MF_OK) mesoforge_result_free(r);
     return mf_lib_leave(session, rc);
-}
-
-const char *mesoforge_result_json(mesoforge_result *result)
-{
-    struct mf_json *json;
-
-    if (!result) return NULL;
-    if (!result->json) {
-        json = mf_characterized_json(&result->own, result->name);
-        result->json = mf_json_string(json);
-        mf_json_free(json);
-    }
-    return result->json;
-}
-
-int mesoforge_result_array(const mesoforge_result *result, size_t i, struct mesoforge_array *array)
-{
-    if (!result || !array || i >= result->arrays) return 0;
-    *array = result->array[i];
-    return 1;
-}
-
-void mesoforge_result_free(mesoforge_result *result)
-{
-    if (!result) return;
-    mf_characterized_free(&result->own);
-    free(result->json);
-    free(result);
 }

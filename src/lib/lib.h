@@ -3,12 +3,14 @@
 #ifndef MF_LIB_LIB_H
 #define MF_LIB_LIB_H
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "include/mesoforge.h"
 #include "io/lent.h"
 #include "kernels/threads.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/recon/characterize.h"
 
 enum { MF_FIELD_NAME = 64 };
 
@@ -29,6 +31,9 @@ struct mesoforge_session {
     mesoforge_field *fields;
     void (*take_line)(void *context, int level, const char *line);
     void *line_context;
+    int (*go_on)(void *context, const char *what, double share);
+    void *step_context;
+    atomic_int stop;                  /* the call is asked to */
     struct mf_threads threads_before; /* a call: of the calling thread */
     void *locale_before;
 };
@@ -43,6 +48,26 @@ int mf_lib_open_options(const char *text, struct mf_options **options, struct mf
 
 /** Refuses words of a verb that are of a program, or of an open session: MF_USAGE. */
 int mf_lib_check_words(const struct mf_options *options);
+
+enum { MF_RESULT_PATH = 32, MF_RESULT_ARRAYS = 3 * (5 + MF_MORE) + MF_WHOLE };
+
+struct mesoforge_result {
+    char name[MF_FIELD_NAME];     /* of the field */
+    struct mf_characterized *own; /* NULL: it is no characterization */
+    uint8_t *phase;               /* of match */
+    int64_t label[MF_PHASES_MAX];
+    char *json; /* NULL: nobody has asked for it */
+    size_t arrays;
+    struct mesoforge_array array[MF_RESULT_ARRAYS];
+    char path[MF_RESULT_ARRAYS][MF_RESULT_PATH];
+};
+
+/** One for a field. MF_MEMORY, agreed. Collective. */
+int mf_lib_result_new(const mesoforge_session *session, const mesoforge_field *field, mesoforge_result **result);
+
+/** Adds an array in C order with elements of @p size bytes; values are borrowed. */
+void mf_lib_result_add(mesoforge_result *result, const char *name, const char *type, size_t size, int ndim,
+                       const size_t *dims, const char *axes, const void *values);
 
 /** A call: the session is this thread's until mf_lib_leave(). Else refuses with MF_USAGE, and nothing is to leave. */
 int mf_lib_enter(mesoforge_session *session);

@@ -29,6 +29,13 @@ static const char *const of_program[] = {"microstructure_filenames",
                                          "verbose",
                                          "print-config",
                                          "help",
+                                         "realisations",
+
+                                         "save-gradient",
+                                         "outfile-data-steps",
+                                         "checkpoint-every",
+                                         "restart",
+                                         "max-hours",
                                          NULL};
 
 static const char blanks[] = " \t\r\n";

@@ -91,6 +91,7 @@ static int begin(mesoforge_session *session)
         return mf_fail(MF_USAGE, "the session is in a call, of another thread or of the one that called back");
     if (is_inside) return mf_fail(MF_USAGE, "a callback cannot call the library");
     session->busy = 1;
+    atomic_store(&session->stop, 0);
     return MF_OK;
 }
 
@@ -100,6 +101,13 @@ static void take_line(void *context, enum mf_log_level level, const char *line)
     mesoforge_session *s = context;
 
     if (s->take_line) s->take_line(s->line_context, number[level], line);
+}
+
+static void take_step(void *context, const char *what, double share)
+{
+    mesoforge_session *s = context;
+
+    if (s->go_on && !s->go_on(s->step_context, what, share)) atomic_store(&s->stop, 1);
 }
 
 /* Numbers are written and read with a point, whatever the language of the host. */
@@ -118,6 +126,8 @@ static void put_on(mesoforge_session *s)
     is_inside = 1;
     s->locale_before = use_locale();
     mf_log_divert(take_line, s);
+    mf_progress_divert(take_step, s);
+    mf_guest_heed(&s->stop);
     mf_lend(s->fields ? &s->fields->lent : NULL);
     mf_threads_enter(s->work.threads > 0 ? s->work.threads : 1, &s->threads_before);
 }
@@ -126,6 +136,8 @@ static void put_off(const mesoforge_session *s)
 {
     mf_threads_leave(&s->threads_before);
     mf_lend(NULL);
+    mf_guest_heed(NULL);
+    mf_progress_divert(NULL, NULL);
     mf_log_divert(NULL, NULL);
     if (s->locale_before) uselocale(s->locale_before);
     is_inside = 0;
@@ -238,6 +250,30 @@ int mesoforge_on_log(mesoforge_session *session, void (*take)(void *context, int
     session->take_line = take;
     session->line_context = context;
     return mf_lib_leave(session, MF_OK);
+}
+
+int mesoforge_on_progress(mesoforge_session *session, int (*go_on)(void *context, const char *what, double share),
+                          void *context)
+{
+    int rc = mf_lib_enter(session);
+
+    if (rc != MF_OK) return mf_lib_told(rc);
+    session->go_on = go_on;
+    session->step_context = context;
+    return mf_lib_leave(session, MF_OK);
+}
+
+int mesoforge_cancel(mesoforge_session *session)
+{
+    int rc = MF_OK;
+
+    lock_list();
+    if (!session || !is_open(session))
+        rc = mf_fail(MF_USAGE, "this is no open session");
+    else if (session->busy)
+        atomic_store(&session->stop, 1);
+    pthread_mutex_unlock(&all.list);
+    return mf_lib_told(rc);
 }
 
 /* Does the last session end? Its threads end with it. */

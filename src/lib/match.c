@@ -1,0 +1,60 @@
+/* See include/mesoforge.h: match. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/cmd/recon/recon_opts.h"
+#include "src/lib/lib.h"
+
+struct taken {
+    const mesoforge_session *session;
+    mesoforge_result *result;
+};
+
+/* Every rank gets the whole. */
+static int take(void *context, const struct mf_micro *micro, const struct mf_json *json)
+{
+    const struct taken *to = context;
+    mesoforge_result *r = to->result;
+    const size_t *dims = micro->slab.dims, phases = (size_t)micro->phases;
+    const int image = dims[0] == 1;
+    void *all = NULL;
+
+    MF_TRY(mf_comm_gather(&to->session->comm, micro->phase, mf_slab_voxels(&micro->slab), &all, NULL));
+    r->phase = all;
+    for (int p = 0; p < micro->phases; ++p) r->label[p] = micro->label[p];
+    mf_lib_result_add(r, "phase", "u1", 1, image ? 2 : 3, dims + image, image ? "y x" : "z y x", r->phase);
+    mf_lib_result_add(r, "labels", "i8", sizeof *r->label, 1, &phases, "phase", r->label);
+    r->json = mf_json_string(json);
+    return MF_OK;
+}
+
+/* Collective. */
+static int work(mesoforge_session *session, struct mf_recon_cmd *o, mesoforge_result *r)
+{
+    struct taken to = {session, r};
+    const struct mf_recon_taker taker = {take, &to};
+
+    if (o->max_iter == 0) return mf_fail(MF_USAGE, "--max_iter 0 makes no structure");
+    o->taker = &taker;
+    return mf_agree(&session->comm, mf_cmd_match.run(&session->work, o));
+}
+
+int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, const char *options,
+                    mesoforge_result **result)
+{
+    struct mf_recon_cmd o;
+    struct mf_lib_call call = {.verb = &mf_cmd_match, .into = &o};
+    mesoforge_result *r = NULL;
+    int rc = mf_lib_enter(session);
+
+    if (rc != MF_OK) return mf_lib_told(rc);
+    if (!result) return mf_lib_leave(session, mf_fail(MF_USAGE, "there is no place for the result"));
+    rc = mf_lib_call_begin(session, &call, field, options);
+    if (rc == MF_OK) rc = mf_lib_result_new(session, field, &r);
+    if (rc == MF_OK) rc = work(session, &o, r);
+    mf_lib_call_end(session, &call);
+    *result = rc == MF_OK ? r : NULL;
+    if (rc != MF_OK) mesoforge_result_free(r);
+    return mf_lib_leave(session, rc);
+}

@@ -1,0 +1,65 @@
+/* See lib.h and include/mesoforge.h: results. */
+#include <stdlib.h>
+
+#include "src/base/err.h"
+#include "src/lib/lib.h"
+
+int mf_lib_result_new(const mesoforge_session *session, const mesoforge_field *field, mesoforge_result **result)
+{
+    mesoforge_result *r = calloc(1, sizeof *r);
+    int rc = mf_agree(&session->comm, r ? MF_OK : mf_fail(MF_MEMORY, "no memory for a result"));
+
+    if (rc != MF_OK) {
+        free(r);
+        return rc;
+    }
+    snprintf(r->name, sizeof r->name, "%s", field->name);
+    *result = r;
+    return MF_OK;
+}
+
+void mf_lib_result_add(mesoforge_result *r, const char *name, const char *type, size_t size, int ndim,
+                       const size_t *dims, const char *axes, const void *values)
+{
+    struct mesoforge_array *a = &r->array[r->arrays];
+    ptrdiff_t step = (ptrdiff_t)size;
+
+    MF_ASSERT(r->arrays < MF_RESULT_ARRAYS);
+    snprintf(r->path[r->arrays], MF_RESULT_PATH, "%s", name);
+    *a = (struct mesoforge_array){.type = type, .ndim = ndim, .data = values, .name = r->path[r->arrays], .axes = axes};
+    for (int i = ndim - 1; i >= 0; step *= (ptrdiff_t)dims[i--]) {
+        a->shape[i] = dims[i];
+        a->stride[i] = step;
+    }
+    ++r->arrays;
+}
+
+const char *mesoforge_result_json(mesoforge_result *result)
+{
+    struct mf_json *json;
+
+    if (!result) return NULL;
+    if (!result->json) {
+        json = mf_characterized_json(result->own, result->name);
+        result->json = mf_json_string(json);
+        mf_json_free(json);
+    }
+    return result->json;
+}
+
+int mesoforge_result_array(const mesoforge_result *result, size_t i, struct mesoforge_array *array)
+{
+    if (!result || !array || i >= result->arrays) return 0;
+    *array = result->array[i];
+    return 1;
+}
+
+void mesoforge_result_free(mesoforge_result *result)
+{
+    if (!result) return;
+    if (result->own) mf_characterized_free(result->own);
+    free(result->own);
+    free(result->phase);
+    free(result->json);
+    free(result);
+}

@@ -20,7 +20,7 @@ Lines of the log go to logging.getLogger("mesoforge").
 
 from .errors import DeviceError, Error, InputError, NumericalError, OutOfMemory, OutputError, Stopped, UsageError
 from .library import version
-from .result import Characterization
+from .result import Characterization, Structure
 from .session import Session, default
 
 __version__ = version()
@@ -42,6 +42,22 @@ def characterize(image, *, session=None, **options):
     return (session or default()).characterize(image, **options)
 
 
+def match(image, *, session=None, progress=None, **options):
+    """Makes a structure with the statistics of an image or a volume, as `mesoforge match` does.
+
+    image: as of characterize(). options: those of the verb, as size=[64, 64, 64], seed=3, limit_to=16.
+    progress: a function of what is done and its share (0 to 1, or None); where it returns False, Stopped is raised.
+    Ctrl-C ends the call after a few evaluations.
+
+    >>> import numpy
+    >>> image = numpy.indices((32, 32)).sum(axis=0) // 4 % 2 * 255
+    >>> made = match(image, labels=[0, 255], size=[24, 24], limit_to=8, max_iter=10)
+    >>> made.array.shape, int(made.array.max())
+    ((24, 24), 255)
+    """
+    return (session or default()).match(image, progress=progress, **options)
+
+
 __all__ = [
     "Characterization",
     "DeviceError",
@@ -52,6 +68,8 @@ __all__ = [
     "OutputError",
     "Session",
     "Stopped",
+    "Structure",
     "UsageError",
     "characterize",
+    "match",
 ]

@@ -32,6 +32,7 @@ class LastError(ctypes.Structure):
 
 
 TAKE_LINE = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+GO_ON = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, ctypes.c_double)
 TAKE_BROKEN = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
 
 _FUNCTIONS = {
@@ -43,10 +44,13 @@ _FUNCTIONS = {
     "open": (c_int, [POINTER(c_void_p), c_char_p]),
     "open_ranks": (c_int, [POINTER(c_void_p), c_void_p, c_char_p]),
     "on_log": (c_int, [c_void_p, TAKE_LINE, c_void_p]),
+    "on_progress": (c_int, [c_void_p, GO_ON, c_void_p]),
+    "cancel": (c_int, [c_void_p]),
     "close": (c_int, [c_void_p]),
     "field_array": (c_int, [c_void_p, c_char_p, POINTER(Array), POINTER(c_void_p)]),
     "field_free": (c_int, [c_void_p, c_void_p]),
     "characterize": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),
+    "match": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),
     "result_json": (c_char_p, [c_void_p]),
     "result_array": (c_int, [c_void_p, c_size_t, POINTER(Array)]),
     "result_free": (None, [c_void_p]),
@@ -121,4 +125,4 @@ def address_of(comm):
     return c_void_p(MPI._addressof(comm))
 
 
-__all__ = ["AXES", "Array", "TAKE_LINE", "address_of", "byref", "c_void_p", "check", "lib", "version"]
+__all__ = ["AXES", "Array", "GO_ON", "TAKE_LINE", "address_of", "byref", "c_void_p", "check", "lib", "version"]

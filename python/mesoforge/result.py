@@ -10,17 +10,13 @@ from .library import Array, byref, lib
 
 
 def _copied(described):
-    shape = described.shape[: described.ndim]
-    values = (ctypes.c_double * int(np.prod(shape))).from_address(described.data)
-    return np.array(values).reshape(shape)
+    shape, kind = described.shape[: described.ndim], np.dtype(described.type.decode())
+    values = (ctypes.c_char * (int(np.prod(shape)) * kind.itemsize)).from_address(described.data)
+    return np.frombuffer(values, kind).reshape(shape).copy()
 
 
-class Characterization:
-    """The descriptors of an image or a volume.
-
-    `arrays` has them as arrays, by the names of the data sets in the program's file ("all/s2", docs/FILES.md), and
-    `axes` says what their axes are. `figures` is what the program prints with --json.
-    """
+class Result:
+    """What a call gives: `arrays` by name, their `axes`, and `figures`, which is what the program prints with --json."""
 
     def __init__(self, handle):
         self._handle = handle
@@ -46,4 +42,24 @@ class Characterization:
 
     def __repr__(self):
         shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays.items())
-        return f"Characterization({shapes})"
+        return f"{type(self).__name__}({shapes})"
+
+
+class Characterization(Result):
+    """The descriptors of an image or a volume, by the names of the data sets in the program's file ("all/s2",
+    docs/FILES.md)."""
+
+
+class Structure(Result):
+    """A structure with the statistics of another: `phase` [z][y][x] or [y][x] has the numbers of phases, `array` their
+    labels."""
+
+    @property
+    def phase(self):
+        """The number of the phase of each voxel."""
+        return self.arrays["phase"]
+
+    @property
+    def array(self):
+        """The label of each voxel, as in the image."""
+        return self.arrays["labels"][self.phase]

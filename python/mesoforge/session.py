@@ -1,15 +1,17 @@
 """Sessions, and what goes into them: arrays and options."""
 
+import contextlib
 import logging
 import os
+import signal
 import threading
 import weakref
 
 import numpy as np
 
 from .errors import InputError, UsageError
-from .library import AXES, TAKE_LINE, Array, address_of, byref, c_void_p, check, lib
-from .result import Characterization
+from .library import AXES, GO_ON, TAKE_LINE, Array, address_of, byref, c_void_p, check, lib
+from .result import Characterization, Structure
 
 _log = logging.getLogger("mesoforge")
 
@@ -96,7 +98,10 @@ class Session:
         self._process = os.getpid()
         self._raised = None
         self._take_line = TAKE_LINE(self._log_line)
+        self._go_on = GO_ON(self._step)
+        self._progress = None
         check(lib.mesoforge_on_log(handle, self._take_line, None))
+        check(lib.mesoforge_on_progress(handle, self._go_on, None))
         # Whoever has ranks closes it on all of them: a collector of garbage would on some.
         self._finalizer = weakref.finalize(self, _close, handle, self._process)
         if comm is not None:
@@ -107,6 +112,15 @@ class Session:
             _log.log(level, "%s", line.decode(errors="replace"))
         except BaseException as error:  # it comes out of the call
             self._raised = self._raised or error
+
+    def _step(self, _, what, share):
+        """Between two steps of work. Handlers of signals run here, too."""
+        try:
+            if self._progress is not None and self._progress(what.decode(), share if share >= 0 else None) is False:
+                return 0
+        except BaseException as error:
+            self._raised = self._raised or error
+        return 0 if self._raised is not None else 1
 
     def close(self):
         """Ends the session; results stay."""
@@ -148,6 +162,38 @@ class Session:
 
     def characterize(self, image, **options):
         """See `mesoforge.characterize`."""
+        return self._call(lib.mesoforge_characterize, Characterization, image, options)
+
+    def match(self, image, *, progress=None, **options):
+        """See `mesoforge.match`."""
+        self._progress = progress
+        try:
+            return self._call(lib.mesoforge_match, Structure, image, options)
+        finally:
+            self._progress = None
+
+    @contextlib.contextmanager
+    def _heeding_interrupts(self):
+        """Ctrl-C stops the call, and what its handler raises comes out of it."""
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            yield
+            return
+
+        def interrupt(number, frame):
+            try:
+                before(number, frame)
+            except BaseException as error:
+                self._raised = self._raised or error
+                lib.mesoforge_cancel(self._handle)
+
+        signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _call(self, function, kind, image, options):
         handle, result, lent = self._open(), c_void_p(), []
         array = _array(image)
         if np.ma.isMaskedArray(image) and np.ma.is_masked(image):
@@ -155,8 +201,9 @@ class Session:
         try:
             field = self._lend("image", array, lent)
             text = _words(dict(self._lend_options(options, lent)))
-            code = lib.mesoforge_characterize(handle, field, text, byref(result))
-            made = Characterization(result) if code == 0 else None
+            with self._heeding_interrupts():
+                code = function(handle, field, text, byref(result))
+            made = kind(result) if code == 0 else None
             self._settle(code)
         finally:
             for field, _ in lent:

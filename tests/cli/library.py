@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -190,6 +191,30 @@ def inputs():
     mesoforge.characterize(read_only, limit_to=4)
 
 
+def structures():
+    """match: the bits of the verb, progress, and stops."""
+    image = blobs((32, 32), 2, 3).astype("u1")
+    for options in ({"seed": 3, "limit_to": 8, "max_iter": 25, "plan": "off"},
+                    {"size": [16, 16, 16], "limit_to": 6, "max_iter": 12, "descriptor_types": ["FFTCorrelations", "Variation"]}):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, name) for name in ("image.npy", "out.npy")]
+            np.save(paths[0], image)
+            status, out, err = runs.run(MESOFORGE, "match", paths[0], "--output", paths[1], "--json", *typed(options))
+            check(status == 0, err)
+            shares = []
+            made = mesoforge.match(image, progress=lambda what, share: shares.append(share or 0), **options)
+            check(np.array_equal(made.phase, np.load(paths[1])), f"{options}: other bits than the verb")
+            check(made.figures["loss_final"] == json.loads(out)["loss_final"], f"{options}: another loss")
+        check(len(shares) > 5 and max(shares) <= 1, f"shares {shares}")
+    raises(mesoforge.Stopped, "stopped", lambda: mesoforge.match(image, limit_to=8, plan="off", progress=lambda what, share: False))
+    begin = time.monotonic()
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    raises(KeyboardInterrupt, "", lambda: mesoforge.match(image, size=[32] * 3, limit_to=8, max_iter=10**5, tolerance=0, plan="off",
+                                                               descriptor_types=["FFTCorrelations", "Variation"]))
+    check(time.monotonic() - begin < 30, "Ctrl-C takes long")
+    raises(mesoforge.UsageError, "an option of the program", lambda: mesoforge.match(image, realisations=2))
+
+
 def logs():
     """Lines go to logging, and an exception of a handler comes out of the call."""
     image = blobs((30, 30), 2, 1).astype("u1")
@@ -258,14 +283,19 @@ def start():
 
 def main():
     begin = time.monotonic()
+    folder = tempfile.mkdtemp()
+    os.chdir(folder)
     went = sum(compare(*any_case()) for _ in range(SETS)) if h5py else SETS
     check(went >= SETS // 2, f"only {went} of {SETS} sets of options go")
     refusals()
     inputs()
+    structures()
     logs()
     threads()
     examples()
     took = start()
+    check(not os.listdir(folder), f"it leaves {os.listdir(folder)}")
+    os.rmdir(folder)
     print(f"{went} of {SETS} sets; import {took:.3f} s; {time.monotonic() - begin:.1f} s")
 
 

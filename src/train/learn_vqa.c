@@ -100,6 +100,13 @@ void mf_asked_heads(struct mf_task *task, struct mf_asked *own)
                                                 .figures = 2 * f->findings};
 }
 
+static int is_name(const char *name, size_t n, const mf_name *names)
+{
+    for (size_t i = 0; i < n; ++i)
+        if (strcmp(names[i], name) == 0) return 1;
+    return 0;
+}
+
 static int check_wish(const struct mf_dataset *set, const struct mf_vqa_wish *wish)
 {
     const struct mf_questions_form *f = &set->questions->form;
@@ -108,17 +115,13 @@ static int check_wish(const struct mf_dataset *set, const struct mf_vqa_wish *wi
     if (f->heads + (size_t)findings > MF_HEADS)
         return mf_fail(MF_INPUT, "the questions of '%s' have %zu heads, and a network has at most %d with findings",
                        set->path, (size_t)f->heads, MF_HEADS);
+    if (findings && is_name("findings", f->heads, f->head))
+        return mf_fail(MF_USAGE, "a head of '%s' is called findings, as that of the images; try: --findings-weight 0",
+                       set->path);
     if (wish->flips && !mf_vqa_may_flip(f))
         return mf_fail(MF_USAGE, "--augment flip: answers of '%s' may depend on left and right; try: --augment none",
                        set->path);
     return MF_OK;
-}
-
-static int is_name(const char *name, size_t n, const mf_name *names)
-{
-    for (size_t i = 0; i < n; ++i)
-        if (strcmp(names[i], name) == 0) return 1;
-    return 0;
 }
 
 /* Is it a type or a head? */

@@ -335,6 +335,9 @@ static void refusals(const struct mf_dataset *set)
     snprintf(set->questions->form.type[0], 8, "other");
     CHECK(mf_task_asked(set, &(struct mf_vqa_wish){.tokens = 8, .flips = 1}, &task) == MF_USAGE);
     mf_task_close(&task);
+    snprintf(set->questions->form.head[0], 10, "findings");
+    CHECK(mf_task_asked(set, &(struct mf_vqa_wish){.tokens = 8, .findings = 0.3}, &task) == MF_USAGE);
+    CHECK(strstr(mf_err_text(), "is called findings"));
     mf_err_clear();
 }
 

@@ -82,6 +82,9 @@ foreach(exchange host nccl)
   foreach(n ${nccl_ranks})
     set(name ${exchange}_train_steps_${n})
     mf_when_ranks(when ${n} 3)
+    if(exchange STREQUAL host) # cuda_mpi_arrays_3
+      set(when CONFIGURATIONS long)
+    endif()
     add_test(NAME ${name} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:train_steps> ${when})
     set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
       ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=${exchange}")

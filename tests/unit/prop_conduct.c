@@ -13,6 +13,9 @@ static struct mf_comm comm;
 static struct device device;
 static struct mf_arena *host;
 
+/* The memory of shadow opens and closes around every kernel. */
+static int is_slow(void) { return SANITIZED || mf_apart(device.q); }
+
 /* A volume of @p phases phases; all ranks make all of it, and take their part. */
 static struct mf_micro volume(const struct mf_comm *of, const size_t dims[3], int phases, const uint8_t *label)
 {
@@ -51,7 +54,7 @@ static void against_direct(void)
     static const size_t size[][3] = {{6, 5, 7}, {8, 6, 4}, {5, 9, 6}, {1, 9, 12}, {7, 4, 8}, {3, 16, 4}};
     double worst = 0;
 
-    for (int t = 0; t < (SANITIZED ? 12 : 48); ++t) {
+    for (int t = 0; t < (is_slow() ? 12 : 48); ++t) {
         const size_t *dims = size[t % 6], n = dims[0] * dims[1] * dims[2];
         const int phases = t % 2 ? 4 : 2, boundary = t / 2 % 3, axis = dims[0] == 1 ? 1 + t % 2 : (t + t / 6) % 3;
         uint8_t *label = noise(dims, phases, 0.65, (uint64_t)t);
@@ -163,7 +166,7 @@ static void any_ranks(void)
     struct mf_comm self;
 
     mf_comm_self(&self);
-    for (int t = 0; t < (SANITIZED ? 2 : 6); ++t) {
+    for (int t = 0; t < (is_slow() ? 2 : 6); ++t) {
         const size_t *dims = size[t % 3];
         uint8_t *label = blobs(dims, 7 + (uint64_t)t);
         struct mf_conduct_opts opts = {.boundary = (enum mf_conduct_boundary)((t + t / 3) % 3),

@@ -24,7 +24,7 @@ set_tests_properties(example_moe PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "
 if(NOT MF_SANITIZE)
   add_library(faulty_io MODULE tool/faulty_io.c)
   set_target_properties(faulty_io PROPERTIES PREFIX "")
-  target_compile_options(faulty_io PRIVATE -Wno-missing-prototypes -Wno-conversion -U_FORTIFY_SOURCE)
+  target_compile_options(faulty_io PRIVATE -Wno-missing-prototypes -Wno-conversion -U_FORTIFY_SOURCE -fsemantic-interposition)
   target_link_libraries(faulty_io PRIVATE ${CMAKE_DL_LIBS})
   add_test(NAME faults COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/faults.py $<TARGET_FILE:mesoforge>
     $<TARGET_FILE:faulty_io>)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/flux.h"
 
 enum { ROW = 512 }; /* cells of a row worked on at a time, an even number: their results stand on the stack */
 
@@ -89,16 +89,11 @@ static void begin_plane(const struct mf_flux_grid *g, size_t z, const float *b, 
     for (size_t y = 0; y < g->n[1]; ++y) begin_row(g, mf_flux_at(g, z, y, 0), other(g, z, y, 0), b, x);
 }
 
-static int threads_for(const struct mf_queue *q, const struct mf_flux_grid *g)
-{
-    return mf_cpu_threads(q, g->n[0] * g->n[1] * g->n[2]);
-}
-
 static void relax(struct mf_queue *q, const struct mf_flux_grid *g, int colour, const float *b, float *x)
 {
     const size_t rows = g->n[0] * g->n[1];
 
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
     for (size_t r = 0; r < rows; ++r) {
         const size_t z = r / g->n[1], y = r % g->n[1];
 
@@ -110,7 +105,7 @@ static void begin(struct mf_queue *q, const struct mf_flux_grid *g, const float 
 {
     const size_t rows = g->n[0] * g->n[1];
 
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
     for (size_t r = 0; r < rows; ++r) {
         const size_t z = r / g->n[1], y = r % g->n[1];
 
@@ -121,7 +116,7 @@ static void begin(struct mf_queue *q, const struct mf_flux_grid *g, const float 
 /* One thread passes over memory once: the second colour follows a plane behind the first. */
 static void relax_both(struct mf_queue *q, const struct mf_flux_grid *g, int first, const float *b, float *x)
 {
-    if (threads_for(q, g) > 1) {
+    if (mf_cpu_flux_threads(q, g) > 1) {
         relax(q, g, first, b, x);
         relax(q, g, first ^ 1, b, x);
         return;
@@ -168,7 +163,7 @@ static void restrict_to(struct mf_queue *q, const struct mf_flux_grid *g, const 
 {
     const size_t rows = coarse->n[0] * coarse->n[1];
 
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
     for (size_t r = 0; r < rows; ++r) restrict_coarse_row(g, coarse, r / coarse->n[1], r % coarse->n[1], by, b, x, out);
 }
 
@@ -183,7 +178,7 @@ static void descend_plane(const struct mf_flux_grid *g, const struct mf_flux_gri
 static void descend(struct mf_queue *q, const struct mf_flux_grid *g, const struct mf_flux_grid *coarse,
                     struct mf_flux_step by, const float *b, float *x, float *out)
 {
-    if (threads_for(q, g) > 1) {
+    if (mf_cpu_flux_threads(q, g) > 1) {
         begin(q, g, b, x);
         relax(q, g, 1, b, x);
         restrict_to(q, g, coarse, by, b, x, out);
@@ -211,7 +206,7 @@ static void add(struct mf_queue *q, const struct mf_flux_grid *g, const struct m
 {
     const size_t rows = g->n[0] * g->n[1];
 
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
     for (size_t r = 0; r < rows; ++r) {
         const size_t z = r / g->n[1], y = r % g->n[1];
 
@@ -226,7 +221,7 @@ MF_CPU_FAST static void apply_row(const struct mf_flux_grid *g, size_t at, const
 
 static void apply(struct mf_queue *q, const struct mf_flux_grid *g, const float *x, float *y, double *out)
 {
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
     for (size_t z = 0; z < g->n[0]; ++z) {
         double sum = 0;
 
@@ -242,7 +237,7 @@ static void apply(struct mf_queue *q, const struct mf_flux_grid *g, const float 
 
 static void dot(struct mf_queue *q, const struct mf_flux_grid *g, const float *x, const float *y, double *out)
 {
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
     for (size_t z = 0; z < g->n[0]; ++z) {
         double sum = 0;
 
@@ -269,7 +264,7 @@ static void move(struct mf_queue *q, const struct mf_flux_grid *g, float a, cons
 {
     const size_t rows = g->n[0] * g->n[1];
 
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
     for (size_t i = 0; i < rows; ++i) {
         const size_t at = mf_flux_at(g, i / g->n[1], i % g->n[1], 0);
 
@@ -286,7 +281,7 @@ static void turn(struct mf_queue *q, const struct mf_flux_grid *g, float b, cons
 {
     const size_t rows = g->n[0] * g->n[1];
 
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
     for (size_t i = 0; i < rows; ++i) {
         const size_t at = mf_flux_at(g, i / g->n[1], i % g->n[1], 0);
 

@@ -1,15 +1,9 @@
 /* See kernels/flux.h: borders, coarse conductances, energy and fluxes. */
 #include <string.h>
 
-#include "kernels/cpu/cpu.h"
-#include "kernels/flux.h"
+#include "kernels/cpu/flux.h"
 
 enum { ROW = 512, LANES = 8 };
-
-static int threads_for(const struct mf_queue *q, const struct mf_flux_grid *g)
-{
-    return mf_cpu_threads(q, g->n[0] * g->n[1] * g->n[2]);
-}
 
 /* -- borders -- */
 
@@ -76,7 +70,7 @@ void mf_cpu_flux_coarsen(struct mf_queue *q, const struct mf_flux_grid *g, struc
     const size_t *n = coarse->n;
 
     for (int a = 0; a < 3; ++a) {
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
         for (size_t z = 0; z < n[0] + (a == 0); ++z)
             for (size_t y = 0; y < n[1] + (a == 1); ++y)
                 for (size_t x = 0; x < n[2] + (a == 2); ++x)
@@ -100,7 +94,7 @@ void mf_cpu_flux_finish(struct mf_queue *q, const struct mf_flux_grid *g)
 {
     const size_t rows = g->n[0] * g->n[1];
 
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
     for (size_t r = 0; r < rows; ++r) finish_row(g, mf_flux_at(g, r / g->n[1], r % g->n[1], 0));
 }
 
@@ -186,7 +180,7 @@ static double energy_plane(const struct mf_flux_grid *g, size_t z, const float *
 
 void mf_cpu_flux_energy(struct mf_queue *q, const struct mf_flux_grid *g, const float *x, double *out)
 {
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
     for (size_t z = 0; z < g->n[0]; ++z) out[z] = energy_plane(g, z, x);
 }
 
@@ -213,6 +207,6 @@ void mf_cpu_flux_through(struct mf_queue *q, const struct mf_flux_grid *g, int a
     const size_t width = axis == 0 ? 1 : g->n[axis];
 
     memset(out, 0, g->n[0] * width * sizeof *out);
-#pragma omp parallel for num_threads(threads_for(q, g)) schedule(static)
+#pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
     for (size_t z = 0; z < g->n[0]; ++z) through_plane(g, axis, z, x, out + z * width);
 }

@@ -49,7 +49,7 @@ static double dot(const struct mf_flow *flow, const float *x, const float *y)
     return mf_flow_total(flow);
 }
 
-/* A step along z + beta p. Returns by how much the energy falls. */
+/* A step along z + beta p. Returns by how much the energy falls; NAN if a number is none. */
 static double step(struct mf_flow *flow, double rz, double beta)
 {
     const struct mf_flux_grid *g = &flow->level[0].grid;
@@ -60,7 +60,7 @@ static double step(struct mf_flow *flow, double rz, double beta)
     mf_flow_border(flow, &flow->level[0], 0, flow->p);
     if (works) ops(flow)->apply(flow->queue, g, flow->p, flow->y, flow->sums);
     curvature = mf_flow_total(flow);
-    if (!(curvature > 0)) return 0;
+    if (curvature <= 0) return 0;
     alpha = rz / curvature;
     if (works) ops(flow)->move(flow->queue, g, (float)alpha, flow->p, flow->y, flow->x, flow->r);
     return conductivity_of(flow, alpha * rz);
@@ -84,7 +84,9 @@ static int iterate(struct mf_flow *flow, double k, struct mf_conduct *out)
 
         mf_flow_cycle(flow, 0, flow->z, flow->r);
         rz = dot(flow, flow->r, flow->z);
-        fall = rz > 0 ? step(flow, rz, before > 0 ? rz / before : 0) : 0;
+        fall = rz <= 0 ? 0 : step(flow, rz, before > 0 ? rz / before : 0);
+        if (!isfinite(fall))
+            return mf_fail(MF_NUMERIC, "conduction: after %zu iterations the residual is no number", out->steps);
         before = rz;
         k -= fall;
         out->left = 0;

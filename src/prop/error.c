@@ -2,6 +2,7 @@
 #include "src/prop/error.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/base/cut.h"
@@ -121,6 +122,17 @@ static void crop(const struct mf_micro *m, const struct part *p)
                    p->at[2].count);
 }
 
+/* Which part it is: what it has of each axis. */
+static int refuse_part(int rc, const struct part *p)
+{
+    char why[MF_ERR_TEXT / 2];
+
+    if (rc != MF_NUMERIC) return rc;
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    return mf_fail(rc, "the part at voxel (%zu, %zu, %zu) with %zu x %zu x %zu voxels: %s", p->at[0].first,
+                   p->at[1].first, p->at[2].first, p->at[0].count, p->at[1].count, p->at[2].count, why);
+}
+
 static int conduct_part(struct mf_queue *queue, struct mf_arena *arena, const struct mf_micro *micro, int axis,
                         const struct mf_conduct_opts *opts, struct part *p, double *k)
 {
@@ -134,7 +146,7 @@ static int conduct_part(struct mf_queue *queue, struct mf_arena *arena, const st
     crop(micro, p);
     m = like(micro, &self, dims, p->voxels);
     if (own.boundary == MF_CONDUCT_PERIODIC) own.boundary = MF_CONDUCT_PLATES;
-    MF_TRY(mf_conduct(&self, queue, arena, &m, axis, &own, &got));
+    MF_TRY(refuse_part(mf_conduct(&self, queue, arena, &m, axis, &own, &got), p));
     *k = got.k;
     return MF_OK;
 }

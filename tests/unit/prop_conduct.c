@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/rng.h"
+#include "src/prop/error.h"
 #include "tests/device.h"
 #include "tests/oracle/conduct.h"
 
@@ -200,6 +201,23 @@ static void bounds(void)
     CHECK_NEAR(b.hashin_high, 10 + 0.5 / (-1 / 9. + 0.5 / 20), 1e-13);
 }
 
+/* A number that is none is no result, and a part of the volume says which it is. */
+static void no_number(void)
+{
+    const size_t dims[3] = {12, 10, 8};
+    uint8_t *label = noise(dims, 2, 0.5, 3);
+    struct mf_micro m = volume(&comm, dims, 2, label);
+    const struct mf_conduct_opts opts = {.tolerance = 1e-4, .k = {0.5, INFINITY}};
+    struct mf_conduct_sample sample;
+    struct mf_conduct got;
+
+    CHECK(mf_conduct(&comm, device.q, host, &m, 0, &opts, &got) == MF_NUMERIC);
+    CHECK(mf_conduct_sample_error(&comm, device.q, host, &m, 0, &opts, &sample) == MF_NUMERIC);
+    CHECK_SAYS(comm.rank > 0 || strstr(mf_err_text(), "the part at voxel (0, 0, 0) with 6 x 5 x 4 voxels: conduction"),
+               "%s", mf_err_text());
+    free(label);
+}
+
 int main(int argc, char **argv)
 {
     if (mf_comm_open(&comm, &argc, &argv, "test") != MF_OK) return 1;
@@ -211,6 +229,7 @@ int main(int argc, char **argv)
     tensor();
     against_direct();
     any_ranks();
+    no_number();
     CHECK(mf_arena_live(host) == 0);
     mf_arena_close(host);
     device_close(&device);

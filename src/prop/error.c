@@ -198,14 +198,16 @@ static int is_large(const struct mf_micro *m, size_t cuts)
 }
 
 /* Deviations fall as edge^-rate; independent parts have rate d / 2. */
-static double extrapolate(const struct mf_conduct_sample *s, int ndim)
+static void extrapolate(struct mf_conduct_sample *s, int ndim)
 {
     const struct mf_conduct_parts *large = &s->parts[0], *small = &s->parts[1];
-    double rate = ndim / 2.;
 
-    if (large->count == 0) return NAN;
-    if (small->count && large->deviation > 0) rate = fmin(rate, fmax(0, log2(small->deviation / large->deviation)));
-    return large->deviation * pow(large->edge / s->edge, rate);
+    s->rate = ndim / 2.;
+    s->deviation = NAN;
+    if (large->count == 0) return;
+    if (small->count && large->deviation > 0)
+        s->rate = fmin(s->rate, fmax(0, log2(small->deviation / large->deviation)));
+    s->deviation = large->deviation * pow(large->edge / s->edge, s->rate);
 }
 
 int mf_conduct_sample_error(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena,
@@ -222,11 +224,12 @@ int mf_conduct_sample_error(const struct mf_comm *comm, struct mf_queue *queue, 
         MF_TRY(conduct_parts(comm, queue, arena, micro, axis, opts, cuts, parts, k));
         summarise(micro, parts, k, &out->parts[c]);
     }
-    out->deviation = extrapolate(out, micro->ndim);
+    extrapolate(out, micro->ndim);
     return MF_OK;
 }
 
-double mf_conduct_edge_for(const struct mf_conduct_sample *sample, int ndim, double k, double share)
+double mf_conduct_edge_for(const struct mf_conduct_sample *sample, double k, double share)
 {
-    return k > 0 ? sample->edge * pow(sample->deviation / (k * share), 2. / ndim) : NAN;
+    if (!(k > 0 && sample->rate > 0)) return NAN;
+    return sample->edge * pow(sample->deviation / (k * share), 1 / sample->rate);
 }

@@ -18,6 +18,7 @@ struct mf_conduct_sample {
     struct mf_conduct_parts parts[MF_CONDUCT_CUTS]; /* cut in 2, in 4 along each axis */
     double edge;                                    /* of the whole */
     double deviation;                               /* expected of volumes as large as the whole; NAN: unknown */
+    double rate;                                    /* deviations fall as edge^-rate */
 };
 
 /**
@@ -46,7 +47,8 @@ int mf_conduct_sample_error(const struct mf_comm *comm, struct mf_queue *queue, 
 int mf_conduct_seam(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_micro *micro, int axis,
                     double *seam, double *inside);
 
-/** The edge [voxels] of volumes whose conductivities deviate by @p share of @p k; NAN: unknown. Local. */
-double mf_conduct_edge_for(const struct mf_conduct_sample *sample, int ndim, double k, double share);
+/** The edge [voxels] of volumes whose conductivities deviate by @p share of @p k. The rate is that of the sample. NAN:
+ * unknown. Local. */
+double mf_conduct_edge_for(const struct mf_conduct_sample *sample, double k, double share);
 
 #endif

@@ -74,7 +74,7 @@ def parts():
     rate = min(1.5, max(0, np.log2(small["deviation"] / large["deviation"])))
     check(np.isclose(got["sample"]["y"], large["deviation"] / 2 ** rate), f"the whole: {got}")
     edge = properties("whole.npy", "--conductivity", 0.3, 1, "--axes", "y", "--edge-for", "2%", ranks=3)
-    check(np.isclose(edge["edge"]["y"] * 2 ** (2 / 3), got["edge_for_1_percent"]["y"]) and edge["parts"] == got["parts"], f"--edge-for: {edge}, {got}")
+    check(np.isclose(edge["edge"]["y"] * 2 ** (1 / rate), got["edge_for_1_percent"]["y"]) and edge["parts"] == got["parts"], f"--edge-for: {edge}, {got}")
 
 
 def several():
@@ -108,7 +108,10 @@ def no_way():
     check(done.status == 0 and "no way through: conductivity 0, tortuosity factor infinite" in done.out and "no way through along y" in done.err, f"said: {done}")
     more = properties("wall.npy", "--conductivity", 0, 5, 9)
     check(all(more[key] == got[key] for key in ("formation_factor", "tortuosity_factor_carrying")), f"a conductivity that no voxel has: {more}")
-    done = runs.run(PROGRAM, "properties", "wall.npy", "--conducting", 1, 7, "--edge-for", 1)
+    done = runs.run(PROGRAM, "properties", "wall.npy", "--conducting", 1, 7, "--error-bars")
+    check("unknown; no edge is known" in done.out and "nan" not in done.out, f"too small to be cut: {done}")
+    done = runs.run(PROGRAM, "properties", "wall.npy", "--conducting", 1, 7, "--edge-for", 1, "--error-bars")
+    check("--error-bars has no effect: --edge-for" in done.err, f"two options: {done}")
     check("has no label 7" in done.err and "y: no edge is known" in done.out and "nan" not in done.out, f"no label 7: {done}")
 
 

@@ -11,6 +11,7 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/refused.h"
+#include "src/cmd/unused.h"
 
 struct properties {
     struct mf_common common;
@@ -308,6 +309,7 @@ static int run(struct mf_session *s, void *options)
 
     if (rc == MF_OK && s->common->output) rc = mf_session_spares(s, s->common->output, files, file);
     if (rc == MF_OK) rc = to_cores(s);
+    if (o->edge_for) MF_UNUSED(s, "--edge-for prints nothing but the edge", "error-bars");
     if (files > 1) mf_notes_begin();
     for (size_t i = 0; rc == MF_OK && i < files; ++i) {
         rc = do_file(s, o, file[i], &of[done]);

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "src/cmd/recon/properties.h"
+#include "src/desc/measure.h"
 
-static const char *const axis_name[3] = {"z", "y", "x"};
+static const char no_edge[] =
+    "no edge is known: nothing conducts, the volume is too small, or its parts deviate as much as smaller ones";
 
 /* -- what follows from k -- */
 
@@ -40,7 +42,7 @@ static struct mf_conduct_bounds bounds(const struct mf_conducted *c)
 
 static double edge_for(const struct mf_conducted *c, int axis)
 {
-    return mf_conduct_edge_for(&c->sample[axis], c->ndim, c->axis[axis].k, c->share ? c->share : 0.01);
+    return mf_conduct_edge_for(&c->sample[axis], c->axis[axis].k, c->share ? c->share : 0.01);
 }
 
 enum value { K, RELATIVE, TAU, TAU_CARRYING, FORMATION, CARRIES, SOLVER, GRID, SAMPLE, EDGE, STEPS, SPREAD };
@@ -72,21 +74,34 @@ static void axis_text(FILE *to, const struct mf_conducted *c, int a)
     const struct mf_conduct *r = &c->axis[a];
 
     if (!(r->k > 0)) {
-        fprintf(to, "  %s: no way through: conductivity 0, tortuosity factor infinite\n", axis_name[a]);
+        fprintf(to, "  %s: no way through: conductivity 0, tortuosity factor infinite\n", mf_axis_name(a));
         return;
     }
-    fprintf(to, "  %s: conductivity %.6g +- %.1g, tortuosity factor %.5g", axis_name[a], r->k * c->most,
+    fprintf(to, "  %s: conductivity %.6g +- %.1g, tortuosity factor %.5g", mf_axis_name(a), r->k * c->most,
             r->left * r->k * c->most, tortuosity(c, a));
     if (same_conductors(c)) fprintf(to, " (%.5g by what carries)", tortuosity_carrying(c, a));
     fprintf(to, ", formation factor %.5g; %zu iterations\n", 1 / r->k, r->steps);
+}
+
+static void put_error(FILE *to, const char *name, double error)
+{
+    if (isfinite(error))
+        fprintf(to, ", %s %.2g", name, error);
+    else
+        fprintf(to, ", %s unknown", name);
 }
 
 static void errors_text(FILE *to, const struct mf_conducted *c, int a)
 {
     const struct mf_conduct_sample *s = &c->sample[a];
 
-    fprintf(to, "     errors: solver %.1g, grid %.2g, sample %.2g; 1 %% takes an edge of %.0f voxels\n",
-            value_of(c, a, SOLVER), value_of(c, a, GRID), value_of(c, a, SAMPLE), edge_for(c, a));
+    fprintf(to, "     errors: solver %.1g", value_of(c, a, SOLVER));
+    put_error(to, "grid", value_of(c, a, GRID));
+    put_error(to, "sample", value_of(c, a, SAMPLE));
+    if (isfinite(edge_for(c, a)))
+        fprintf(to, "; 1 %% takes an edge of %.5g voxels\n", edge_for(c, a));
+    else
+        fprintf(to, "; %s\n", no_edge);
     for (int i = 0; i < MF_CONDUCT_CUTS && s->parts[i].count; ++i)
         fprintf(to, "     %zu parts with an edge of %.3g voxels: %.5g, deviation %.2g\n", s->parts[i].count,
                 s->parts[i].edge, s->parts[i].mean * c->most, s->parts[i].deviation * c->most);
@@ -98,11 +113,10 @@ static void edges_text(FILE *to, const struct mf_conducted *c)
     for (int a = 0; a < 3; ++a) {
         if (!c->wanted[a]) continue;
         if (isfinite(edge_for(c, a)))
-            fprintf(to, "%s: %s: an edge of %.0f voxels for a deviation of %g %%\n", c->file, axis_name[a],
+            fprintf(to, "%s: %s: an edge of %.5g voxels for a deviation of %g %%\n", c->file, mf_axis_name(a),
                     edge_for(c, a), 100 * c->share);
         else
-            fprintf(to, "%s: %s: no edge is known: nothing conducts, or the volume is too small to be cut\n", c->file,
-                    axis_name[a]);
+            fprintf(to, "%s: %s: %s\n", c->file, mf_axis_name(a), no_edge);
     }
 }
 
@@ -138,7 +152,7 @@ static struct mf_json *along(const struct mf_conducted *c, enum value which)
     struct mf_json *json = mf_json_object();
 
     for (int a = 0; a < 3; ++a)
-        if (c->wanted[a]) mf_json_finite(json, axis_name[a], value_of(c, a, which));
+        if (c->wanted[a]) mf_json_finite(json, mf_axis_name(a), value_of(c, a, which));
     return json;
 }
 
@@ -166,7 +180,7 @@ static struct mf_json *history(const struct mf_conducted *c)
     for (int a = 0; a < 3; ++a) {
         if (!c->wanted[a]) continue;
         for (size_t i = 0; i < c->axis[a].steps; ++i) k[i] = c->axis[a].history[i] * c->most;
-        mf_json_reals(json, axis_name[a], k, c->axis[a].steps);
+        mf_json_reals(json, mf_axis_name(a), k, c->axis[a].steps);
     }
     return json;
 }
@@ -203,7 +217,7 @@ static struct mf_json *parts_json(const struct mf_conducted *c)
         struct mf_json *list;
 
         if (!c->wanted[a]) continue;
-        mf_json_put(json, axis_name[a], list = mf_json_array());
+        mf_json_put(json, mf_axis_name(a), list = mf_json_array());
         for (int i = 0; i < MF_CONDUCT_CUTS && c->sample[a].parts[i].count; ++i) {
             const struct mf_conduct_parts *p = &c->sample[a].parts[i];
             struct mf_json *one = mf_json_object();
@@ -302,7 +316,7 @@ void mf_conducted_means_text(FILE *to, size_t files, const struct mf_conducted *
 
         if (all_have(files, of, a))
             fprintf(to, "%s of %zu files: conductivity %.6g +- %.2g (95 %% interval of the mean), deviation %.3g\n",
-                    axis_name[a], files, m.mean, m.interval, m.deviation);
+                    mf_axis_name(a), files, m.mean, m.interval, m.deviation);
     }
 }
 
@@ -315,9 +329,9 @@ struct mf_json *mf_conducted_means_json(size_t files, const struct mf_conducted 
         const struct mf_conducted_mean m = mf_conducted_mean(files, of, a);
 
         if (!all_have(files, of, a)) continue;
-        mf_json_real(mean, axis_name[a], m.mean);
-        mf_json_real(deviation, axis_name[a], m.deviation);
-        mf_json_real(interval, axis_name[a], m.interval);
+        mf_json_real(mean, mf_axis_name(a), m.mean);
+        mf_json_real(deviation, mf_axis_name(a), m.deviation);
+        mf_json_real(interval, mf_axis_name(a), m.interval);
     }
     MF_JSON(json, "files", each, "mean", mean, "deviation", deviation, "interval", interval);
     return json;

@@ -183,6 +183,14 @@ def followed():
             file.seek(0)
             row(step=1, loss=0.125)
             check(job.stdout.readline() == "step 1, loss 0.125\n", "rows that are written again")
+            with open("live/other", "w") as other:
+                for step in (7, 8):
+                    other.write(json.dumps({"output": "m.safetensors", "step": step}) + "\n")
+            os.link("live/metrics.jsonl", "live/kept")
+            os.rename("live/other", "live/metrics.jsonl")
+            check([job.stdout.readline() for _ in range(2)] == ["step 7\n", "step 8\n"], "a longer file in its place")
+            os.rename("live/kept", "live/metrics.jsonl")
+            check(job.stdout.readline() == "step 1, loss 0.125\n", "the first file again")
         check(job.wait(60) == 0 and job.stdout.read() == "", "it outlives the run")
         row(kind="end", step=1)
     for ranks in (1, 2):
@@ -192,7 +200,7 @@ def followed():
     check(status == 0 and re.search(r"m.safetensors\r\n +step +loss\r\n +1 +0.125\r\n +step\r\nend +1\r\n$", text), "the table of a terminal")
     with open("kinds.jsonl", "w") as file:
         for kind in [*range(63), *["epoch"] * 8, "end"]:
-            file.write(json.dumps({"output": "m", "kind": str(kind), "step": 1}) + "\n")
+            file.write(json.dumps({"output": "m", "kind": str(kind), "a": "x" + 50 * "é", "b": 50 * "é", "step": 1}) + "\n")
     status, text = on_terminal("report", "--follow", "kinds.jsonl")
     check(status == 0 and "62 " in text, f"more kinds of rows than a table keeps: {status}")
     with open("live/metrics.jsonl", "a") as file:

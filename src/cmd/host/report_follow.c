@@ -13,6 +13,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/text.h"
+#include "src/base/utf8.h"
 #include "src/cmd/output.h"
 
 enum { KINDS = 64, KEPT = 8 /* rows of a kind that a table shows */, CELL = 64, WIDTH = 9 };
@@ -31,6 +32,7 @@ struct follow {
     char *output; /* of the run, NULL: no row yet */
     int json, terminal;
     long at;          /* bytes that were read */
+    struct stat is;   /* the file when it was last read */
     int locked, ends; /* it was seen at work; its last row is that of its end */
     struct kind kind[KINDS];
     size_t kinds;
@@ -43,13 +45,14 @@ static int is_shown(const char *key) { return strcmp(key, "output") != 0 && strc
 static void put_value(const struct mf_json *value, char cell[CELL])
 {
     const enum mf_json_kind kind = mf_json_kind(value);
+    const char *text = kind == MF_JSON_TEXT ? mf_json_to_text(value) : "-";
 
     if (kind == MF_JSON_INT)
         snprintf(cell, CELL, "%lld", mf_json_to_int(value));
     else if (kind == MF_JSON_REAL)
         snprintf(cell, CELL, "%.5g", mf_json_to_real(value));
     else
-        snprintf(cell, CELL, "%.60s", kind == MF_JSON_TEXT ? mf_json_to_text(value) : "-");
+        snprintf(cell, CELL, "%.*s", (int)mf_utf8_cut(text, CELL - 4), text);
 }
 
 struct line {
@@ -93,7 +96,7 @@ static void print_cut(const char *head, const struct mf_json *row, int keys, int
     fprintf(line.to, "%-8s", head);
     mf_json_each(row, put, &line);
     MF_ASSERT(fclose(line.to) == 0);
-    printf("%.*s\n", columns, text);
+    printf("%.*s\n", (int)mf_utf8_cut(text, (size_t)columns), text);
     free(text);
 }
 
@@ -175,7 +178,9 @@ static int read_more(struct follow *f, size_t *lines, double *seconds)
         return rc;
     }
     *seconds = difftime(time(NULL), is.st_mtim.tv_sec);
-    if (is.st_size < f->at) forget(f); /* a continued run has removed rows that it writes again */
+    if (is.st_size < f->at || is.st_ino != f->is.st_ino || is.st_dev != f->is.st_dev)
+        forget(f); /* a continued run has removed rows that it writes again, or another file has the name now */
+    f->is = is;
     if (fseek(from, f->at, SEEK_SET) != 0) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", f->file, strerror(errno));
     while (rc == MF_OK && getline(&line, &room, from) > 0 && strchr(line, '\n')) {
         rc = take(f, line);

@@ -56,14 +56,16 @@ int mf_lib_told(int rc)
     return rc;
 }
 
-/* The child of a fork has a copy of the locks, which another thread may have held. */
-static void renew_locks(void)
+/* The child of a fork has a copy of the locks, which another thread may have held. Its only thread may come from a
+ * callback. */
+static void begin_anew(void)
 {
+    is_inside = 0;
     pthread_mutex_init(&all.list, NULL);
     pthread_mutex_init(&all.call, NULL);
 }
 
-static void heed_forks(void) { (void)pthread_atfork(NULL, NULL, renew_locks); }
+static void heed_forks(void) { (void)pthread_atfork(NULL, NULL, begin_anew); }
 
 static void lock_list(void)
 {

@@ -439,6 +439,34 @@ static void forked(void)
     mesoforge_close(h.session);
 }
 
+/* The same of a child that a callback makes. */
+static void fork_once(void *context, int level, const char *line)
+{
+    pid_t *child = context;
+
+    (void)level, (void)line;
+    if (*child >= 0) return;
+    *child = fork();
+    if (*child == 0) {
+        struct host own = start(NULL);
+
+        mesoforge_result_free(measure(&own, "limit-to=5"));
+        _exit(failures > 0);
+    }
+}
+
+static void forked_inside(void)
+{
+    struct host h = start(NULL);
+    pid_t child = -1;
+    int status = -1;
+
+    CHECK(mesoforge_on_log(h.session, fork_once, &child) == MESOFORGE_OK);
+    mesoforge_result_free(measure(&h, "limit-to=5"));
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    mesoforge_close(h.session);
+}
+
 /* The arithmetic of the host is as it was: tiny numbers are no zeros, and its threads are as many. */
 static void leaves_its_host(void)
 {
@@ -497,6 +525,7 @@ int main(void)
     makes_a_structure();
     threads_with_sessions();
     forked();
+    forked_inside();
     leaves_its_host();
     calls_are_cheap();
     return failures != 0;

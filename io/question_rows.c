@@ -191,7 +191,8 @@ static int take_findings(struct mf_question_rows *rows, const size_t *column)
         struct mf_scene *scene = mf_scene_add(rows, t->line[r]);
         const char *const name = t->cell[r * t->columns + column[about]];
 
-        if (!*name) return mf_fail(MF_INPUT, "line %zu of '%s' names no image", t->line[r], t->path);
+        if (!*name)
+            return mf_fail(MF_INPUT, "line %zu of '%s' names no %s", t->line[r], t->path, mf_question_words[about][0]);
         *(about == MF_FIELD_IMAGE ? &scene->image : &scene->study) = name;
         for (size_t c = 0; c < t->columns; ++c)
             if (!is_field(t, c) && *t->name[c]) MF_TRY(take_finding(t, r, c, scene));

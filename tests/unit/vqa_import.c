@@ -170,6 +170,7 @@ static void check_studies(void)
     write_text("study.csv", asked);
     CHECK(import_of("study.csv", "seen.csv", &m) == MF_INPUT);
     CHECK(strstr(mf_err_text(), "puts '0' into the study '8', and it is in '7'"));
+    mf_vqa_import_close(m);
     write_text("seen.csv", "study_id,pore\n,1\n");
     CHECK(import_of("study.csv", "seen.csv", &m) == MF_INPUT);
     CHECK_SAYS(strstr(mf_err_text(), "seen.csv' names no study"), "%s", mf_err_text());

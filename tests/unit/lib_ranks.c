@@ -6,6 +6,9 @@
 #define MESOFORGE_WITH_MPI
 #include "include/mesoforge.h"
 #include "tests/check.h"
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
 enum { N = 20, SESSIONS = 20 };
 
@@ -50,6 +53,14 @@ static void many(MPI_Comm comm)
     }
 }
 
+/* Looks for leaks now: MPI_Finalize() unloads components, and what these leave could not be told by their names. */
+static void find_leaks(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_do_leak_check();
+#endif
+}
+
 int main(int argc, char **argv)
 {
     mesoforge_session *session = NULL, *alone = NULL;
@@ -90,6 +101,7 @@ int main(int argc, char **argv)
     MPI_Finalized(&flag);
     CHECK(!flag);
     CHECK(mesoforge_open_mpi(&session, MPI_COMM_WORLD, "threads=1") == MESOFORGE_OK);
+    find_leaks();
     MPI_Finalize();
     CHECK(mesoforge_close(session) == MESOFORGE_OK);
     CHECK(mesoforge_open_mpi(&session, MPI_COMM_WORLD, NULL) == MESOFORGE_USAGE);

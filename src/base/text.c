@@ -145,12 +145,16 @@ static int read_text(int file, const char *path, size_t most, char *text, size_t
 int mf_text_load(const char *path, size_t most, char **text, size_t *count)
 {
     int file = mf_open(path, O_RDONLY | O_NONBLOCK), rc;
+    size_t room = most + 1;
+    struct stat is;
 
     *text = NULL;
     if (file < 0 && errno == EWOULDBLOCK) file = mf_open(path, O_RDONLY); /* a lease: no pipe has one */
     if (file < 0) return mf_fail(MF_INPUT, "cannot open '%.300s': %s", path, strerror(errno));
-    *text = MF_MUST(malloc(most + 2), "a file");
-    rc = read_text(file, path, most + 1, *text, count);
+    if (fstat(file, &is) == 0 && S_ISREG(is.st_mode) && is.st_size > 0 && (size_t)is.st_size < room)
+        room = (size_t)is.st_size; /* files of /proc have no size */
+    *text = MF_MUST(malloc(room + 1), "a file");
+    rc = read_text(file, path, room, *text, count);
     close(file);
     (*text)[*count] = '\0';
     if (rc == MF_OK) return MF_OK;

@@ -5,6 +5,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus /* files of the cuda back end include it in any order */
+extern "C" {
+#endif
+
 /** Bytes of work memory that an algorithm may need: what a plan adds. */
 enum { MF_TUNING_WORK = 32 << 20 };
 
@@ -32,5 +36,9 @@ char *mf_algorithms_text(const struct mf_algorithms *tuning);
 int mf_algorithms_take(struct mf_algorithms *tuning, const char *text, int over);
 
 void mf_algorithms_free(struct mf_algorithms *tuning);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

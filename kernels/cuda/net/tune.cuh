@@ -4,10 +4,7 @@
 #define MF_KERNELS_CUDA_NET_TUNE_CUH
 
 #include "kernels/cuda/queue.cuh"
-
-extern "C" {
 #include "kernels/tuning.h"
-}
 
 /** Most algorithms of an operation. */
 enum { MF_TRIES = 8, MF_TUNE_TEXT = 512 };

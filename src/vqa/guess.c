@@ -45,16 +45,14 @@ static int is_known(const struct mf_vqa_words *w, const uint32_t *count)
     return 0;
 }
 
-/* Logarithm of how probable the question is in a type. All known tokens count, also those that it lacks. */
+/* Logarithm of how probable the tokens of the question are in a type. */
 static double weigh(const struct mf_vqa_words *w, size_t type, size_t n, const int32_t *token)
 {
     double sum = log((double)w->questions[type]);
 
-    for (size_t k = 0; k < w->tokens; ++k) {
-        const uint32_t *count = w->count + k * w->types;
-        const double share = (count[type] + 0.5) / (w->questions[type] + 1.);
-
-        if (is_known(w, count)) sum += log(has(n, token, k) ? share : 1 - share);
+    for (size_t k = 0; k < n; ++k) {
+        if (token[k] < 0 || (size_t)token[k] >= w->tokens || has(k, token, (size_t)token[k])) continue;
+        sum += log((w->count[(size_t)token[k] * w->types + type] + 0.1) / (w->questions[type] + 0.2));
     }
     return sum;
 }

@@ -28,8 +28,9 @@ struct mf_vqa_guess {
     double known;       /* share of its tokens that a question had which was learnt; 0 of no tokens */
 };
 
-/** Guesses the type of a question by naive Bayes. A type has each token in a share of its questions, (count + 1/2) /
- * (questions + 1). Tokens that the question lacks count, too. Types without questions are left out.
+/** Guesses the type of a question by naive Bayes. A type has each token in a share of its questions, (count + 1/10)
+ * / (questions + 1/5). Tokens that the question lacks say nothing, so a short one is of the type of its words. Types
+ * without questions are left out.
  * Source: McCallum & Nigam, "A comparison of event models for naive Bayes text classification", 1998. */
 struct mf_vqa_guess mf_vqa_words_guess(const struct mf_vqa_words *words, size_t n, const int32_t *token);
 

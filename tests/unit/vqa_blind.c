@@ -152,6 +152,14 @@ static size_t cut(const char *vocabulary, const char *words, int32_t *token)
 
 static void check_types(void)
 {
+    static const struct {
+        const char *words;
+        size_t type;
+    } said[] = {{"does the structure percolate?", MF_VQA_PERCOLATES},
+                {"percolate", MF_VQA_PERCOLATES},
+                {"does it percolate?", MF_VQA_PERCOLATES},
+                {"does the light phase percolate?", MF_VQA_PERCOLATES},
+                {"is there a path?", MF_VQA_PERCOLATES}};
     char *vocabulary = mf_vqa_vocabulary(), question[MF_VQA_TEXT];
     struct mf_vqa_words words = mf_vqa_words_new(MF_VQA_TYPES, TOKENS), read;
     struct mf_json *json;
@@ -172,6 +180,11 @@ static void check_types(void)
             CHECK_SAYS(guess.type == mf_vqa_questions[q].type && guess.known == 1 && guess.probability > 0.5,
                        "'%s' is of type %zu, %.3f", question, guess.type, guess.probability);
         }
+    for (size_t k = 0; k < sizeof said / sizeof *said; ++k) { /* words that the question lacks say nothing */
+        guess = mf_vqa_words_guess(&read, cut(vocabulary, said[k].words, token), token);
+        CHECK_SAYS(guess.type == said[k].type && guess.probability > 0.4, "'%s' is of type %zu, %.3f", said[k].words,
+                   guess.type, guess.probability);
+    }
     guess = mf_vqa_words_guess(&read, cut(vocabulary, "Xylophone, is it?", token), token);
     CHECK(guess.known < 1 && guess.known > 0);
     CHECK(mf_vqa_words_guess(&read, 0, token).known == 0);

@@ -22,7 +22,25 @@ static size_t common_words(const char *a, const char *b)
     return (!a[i] || a[i] == '.') && (!b[i] || b[i] == '.') ? i : common;
 }
 
-/* The name of each segment of a list [segments + 1]; NULL: it is none, or its name stands twice. */
+/* Leaves a name its words up to the first number, "blocks.3" of "blocks.3.attn", where no other has these: a network
+ * with blocks in stages keeps "stages.0.blocks.1". */
+static void shorten(char **name, size_t n)
+{
+    char **cut = MF_MUST(calloc(n, sizeof *cut), "names of blocks");
+
+    for (size_t k = 0; k < n; ++k)
+        if (name[k]) mf_name_cut(cut[k] = mf_format("%s", name[k]));
+    for (size_t k = 0; k < n; ++k) {
+        size_t same = 0;
+
+        for (size_t i = 0; cut[k] && i < n; ++i) same += cut[i] && strcmp(cut[i], cut[k]) == 0;
+        if (same == 1) strcpy(name[k], cut[k]);
+    }
+    for (size_t k = 0; k < n; ++k) free(cut[k]);
+    free(cut);
+}
+
+/* The name of each segment of a list [segments + 1]; NULL: it is none. */
 static char **block_names(const struct mf_list *list)
 {
     const size_t n = (size_t)list->segments + 1;
@@ -38,10 +56,9 @@ static char **block_names(const struct mf_list *list)
         else
             *own = mf_format("%s", node->name);
     }
+    shorten(name, n);
     for (size_t k = 1; k < n; ++k) {
-        if (!name[k]) continue;
-        mf_name_cut(name[k]);
-        if (*name[k]) continue;
+        if (!name[k] || *name[k]) continue;
         free(name[k]);
         name[k] = mf_format("block.%zu", k - 1);
     }

@@ -207,6 +207,8 @@ int main(void)
     network(d.q, "mlp:width=8,depth=2", 8, "layers.0 layers.1 head");
     network(d.q, "cnn:width=8,depth=2", 16, "embeddings stages.0 stages.1 head");
     network(d.q, "vit:width=16,depth=2,heads=2,patch=4", 8, "embeddings blocks.0 blocks.1 head");
+    network(d.q, "convnext:width=8,depth=2,blocks=1,deep=2,patch=2", 8,
+            "embeddings stages.0.blocks.0 stages.0.blocks.1 stages.1.downsample stages.1.blocks.0 head");
     network(d.q, "moe:width=8,experts=2", 8, "model");
     network(
         d.q, "unet:width=16,depth=2,blocks=1,patch=1", 16,

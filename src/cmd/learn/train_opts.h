@@ -53,7 +53,7 @@ struct mf_train_cmd {
         MF_TRAIN_ROW(                                                                                               \
             "effective-batch", effective, MF_LONG, batch,                                                           \
             "samples of one step, over all ranks and passes; left out: what --batch-size makes, or 64 (train moe: " \
-            "128, train vqa: 32)")
+            "128, train vqa: 16 images)")
 
 /** A kind of task, as verbs that train know it. */
 struct mf_train_kind {

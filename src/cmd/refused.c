@@ -67,6 +67,19 @@ int mf_refused_end(struct mf_refused *r, size_t files)
                    r->count == 1 ? "was" : "were", first->why);
 }
 
+struct mf_json *mf_refused_json(const struct mf_refused *r, const char *const *files)
+{
+    struct mf_json *list = mf_json_array();
+
+    for (size_t i = 0; i < r->count; ++i) {
+        struct mf_json *one = mf_json_object();
+
+        MF_JSON(one, "file", files[r->file[i].place], "error", (const char *)r->file[i].why);
+        mf_json_put(list, NULL, one);
+    }
+    return list;
+}
+
 void mf_refused_free(struct mf_refused *r)
 {
     free(r->file);

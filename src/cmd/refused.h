@@ -5,6 +5,7 @@
 
 #include "mpi/comm.h"
 #include "src/base/err.h"
+#include "src/base/json.h"
 
 struct mf_refused_file {
     size_t place; /* among all files */
@@ -27,6 +28,9 @@ int mf_refused_share(const struct mf_comm *comm, struct mf_refused *refused);
 /** Sorts them by their places, and warns of the first ones of @p files. Refuses with the code of the first. MF_OK:
  * there are none. The same on all ranks. Local. */
 int mf_refused_end(struct mf_refused *refused, size_t files);
+
+/** [{"file", "error"}, ..], by the names of all files. The caller frees. Local. */
+struct mf_json *mf_refused_json(const struct mf_refused *refused, const char *const *files);
 
 void mf_refused_free(struct mf_refused *refused);
 

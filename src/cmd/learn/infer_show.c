@@ -50,16 +50,10 @@ struct mf_json *mf_predicted_json(const struct mf_task *task, const struct mf_pr
 
 int mf_predictions_json(const struct mf_predictions *s, const char *key, struct mf_json *all)
 {
-    struct mf_json *refused = mf_json_array(), *j = mf_json_object();
+    struct mf_json *j = mf_json_object();
     int rc;
 
-    for (size_t i = 0; i < s->refused->count; ++i) {
-        struct mf_json *one = mf_json_object();
-
-        MF_JSON(one, "file", s->files[s->refused->file[i].place], "error", (const char *)s->refused->file[i].why);
-        mf_json_put(refused, NULL, one);
-    }
-    MF_JSON(j, "model", s->model, key, all, "refused", refused);
+    MF_JSON(j, "model", s->model, key, all, "refused", mf_refused_json(s->refused, s->files));
     MF_JSON(j, "seconds", mf_now() - s->session->start, "ranks", s->session->comm->size);
     rc = mf_json_write(j, stdout);
     mf_json_free(j);

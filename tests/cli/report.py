@@ -171,7 +171,7 @@ def followed():
 
         row(kind="step", step=1, loss=2.5)
         with runs.locked("live/.m.lock", "process 1 on elsewhere", "m.safetensors"):
-            job = subprocess.Popen([program, "report", "--follow", "live"], stdout=subprocess.PIPE, text=True)
+            job = subprocess.Popen([program, "report", "--follow", "live"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             check(job.stdout.readline() == "step: step 1, loss 2.5\n", "the first row")
             row(end="", kind="epoch", step=2, epoch=1, loss=None)
             time.sleep(1.5)
@@ -191,13 +191,21 @@ def followed():
             check([job.stdout.readline() for _ in range(2)] == ["step 7\n", "step 8\n"], "a longer file in its place")
             os.rename("live/kept", "live/metrics.jsonl")
             check(job.stdout.readline() == "step 1, loss 0.125\n", "the first file again")
-        check(job.wait(60) == 0 and job.stdout.read() == "", "it outlives the run")
+            open("live/m.ckpt-b.h5", "w").close()
+        said = job.communicate(timeout=60)
+        check(job.returncode == 0 and said[0] == "" and "stopped or killed before its end, and left a checkpoint" in said[1], f"a run that was stopped: {said}")
+        os.remove("live/m.ckpt-b.h5")
+        with runs.locked("live/.m.lock", "process 1 on elsewhere", "m.safetensors"):
+            job = subprocess.Popen([program, "report", "--follow", "live"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            job.stdout.readline()
+        said = job.communicate(timeout=60)
+        check("the run is gone" in said[1], f"a run that was killed: {said}")
         row(kind="end", step=1)
     for ranks in (1, 2):
         done = runs.run(program, "report", "--follow", "live/metrics.jsonl", "--json", ranks=ranks, mpiexec=mpiexec)
-        check(done.status == 0 and done.out == open("live/metrics.jsonl").read(), f"a run that has ended, --json: {done}")
+        check(done.status == 0 and done.out == open("live/metrics.jsonl").read() and done.err.count("the run has ended") == 1, f"a run that has ended, --json: {done}")
     status, text = on_terminal("report", "--follow", "live")
-    check(status == 0 and re.search(r"m.safetensors\r\n +step +loss\r\n +1 +0.125\r\n +step\r\nend +1\r\n$", text), "the table of a terminal")
+    check(status == 0 and re.search(r"m.safetensors\r\n +step +loss\r\n +1 +0.125\r\n +step\r\nend +1\r\n.*the run has ended\r\n$", text), "the table of a terminal")
     with open("kinds.jsonl", "w") as file:
         for kind in [*range(63), *["epoch"] * 8, "end"]:
             file.write(json.dumps({"output": "m", "kind": str(kind), "a": "x" + 50 * "é", "b": 50 * "é", "step": 1}) + "\n")
@@ -206,7 +214,7 @@ def followed():
     with open("live/metrics.jsonl", "a") as file:
         file.write("mine\n")
     runs.refuses(program, [(3, ["report", "--follow", "live"], "no file of metrics: it has the line 'mine"), (2, ["report", "--follow", "live", "live"], "--follow needs one run"),
-                           (2, ["report", "--follow", "live", "--dry-run"], "contradict"), (3, ["report", "--follow", "gone"], "cannot read 'gone'")], mpiexec=mpiexec)
+                           (2, ["report", "--follow", "live", "--dry-run"], "contradict"), (3, ["report", "--follow", "gone"], "cannot read 'gone': No such file or directory; a run makes its folder")], mpiexec=mpiexec)
 
 
 with tempfile.TemporaryDirectory() as folder:

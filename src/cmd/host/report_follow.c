@@ -12,9 +12,11 @@
 #include "io/lock.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
 #include "src/cmd/output.h"
+#include "src/run/checkpoint.h"
 
 enum { KINDS = 64, KEPT = 8 /* rows of a kind that a table shows */, CELL = 64, WIDTH = 9 };
 
@@ -150,7 +152,7 @@ static int take(struct follow *f, const char *text)
 
     if (!row) return mf_fail(MF_INPUT, "'%s' is no file of metrics: it has the line '%.40s'", f->file, text);
     if (!f->output) f->output = MF_MUST(strdup(mf_json_get_text(row, "output")), "a name");
-    f->ends = strcmp(mf_json_get_text(row, "kind"), "end") == 0;
+    f->ends = strcmp(mf_json_get_text(row, "kind"), "end") == 0 || strcmp(mf_json_get_text(row, "stage"), "final") == 0;
     if (f->json)
         fputs(text, stdout);
     else if (!f->terminal)
@@ -173,7 +175,8 @@ static int read_more(struct follow *f, size_t *lines, double *seconds)
 
     *lines = 0;
     if (!from || fstat(fileno(from), &is) != 0) {
-        rc = mf_fail(MF_INPUT, "cannot read '%s': %s", f->file, strerror(errno));
+        rc = mf_fail(MF_INPUT, "cannot read '%s': %s%s", f->file, strerror(errno),
+                     errno == ENOENT ? "; a run makes its folder and metrics.jsonl as it starts: start it first" : "");
         if (from) (void)fclose(from);
         return rc;
     }
@@ -192,10 +195,16 @@ static int read_more(struct follow *f, size_t *lines, double *seconds)
     return rc;
 }
 
+/* The output lies beside the metrics. The caller frees. */
+static char *output_path(const struct follow *f)
+{
+    return mf_format("%.*s%s", (int)(mf_name_base(f->file) - f->file), f->file, f->output ? f->output : "");
+}
+
 /* Is the run at work? */
 static int is_locked(const struct follow *f)
 {
-    char *path = mf_format("%.*s%s", (int)(mf_name_base(f->file) - f->file), f->file, f->output ? f->output : "");
+    char *path = output_path(f);
     const int locked = f->output && mf_lock_free(path) != MF_OK;
 
     mf_err_clear();
@@ -218,6 +227,38 @@ static int look(struct follow *f, int *over)
     return MF_OK;
 }
 
+/* A run that is stopped leaves a checkpoint. One that is killed may have left one before. */
+static int has_checkpoint(const struct follow *f)
+{
+    char *path = output_path(f), *dot = strrchr(path, '.');
+    int has = 0;
+
+    if (dot && dot > mf_name_base(path)) *dot = 0;
+    for (int which = 0; which < 2; ++which) {
+        char *name = mf_checkpoint_name(path, which);
+
+        has |= access(name, F_OK) == 0;
+        free(name);
+    }
+    free(path);
+    return has;
+}
+
+/* How it came to its end. Rank 0. */
+static void say_end(const struct follow *f)
+{
+    if (!f->output)
+        mf_warn("'%s': no row came in %.0f s, and no run is seen", f->file, QUIET);
+    else if (f->ends)
+        mf_info("'%s': the run has ended", f->output);
+    else if (has_checkpoint(f))
+        mf_warn(
+            "'%s': the run was stopped or killed before its end, and left a checkpoint; --restart auto continues it",
+            f->output);
+    else
+        mf_warn("'%s': the run is gone before its end, and left no checkpoint", f->output);
+}
+
 int mf_report_follow(const struct mf_session *s, const char *file)
 {
     const struct timespec second = {1, 0};
@@ -232,6 +273,7 @@ int mf_report_follow(const struct mf_session *s, const char *file)
         mf_comm_bcast(s->comm, 0, &over, sizeof over);
         if (!over) (void)nanosleep(&second, NULL);
     }
+    if (rc == MF_OK && s->comm->rank == 0) say_end(f);
     forget(f);
     free(f->output);
     free(f);

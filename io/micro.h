@@ -41,6 +41,7 @@ struct mf_micro_read {
     const char *threshold; /* NULL; "otsu", or a number: grey input is binarised (value > threshold: phase 1) */
     size_t label_count;    /* 0, or labels that are phases 0, 1, ... in this order given by the user */
     const long *labels;
+    size_t label_span;     /* plain labels below this may lack some, as each has a value of the user's */
     const double *spacing; /* NULL, or {z, y, x} (2-D: z ignored) that replaces the file's */
     const char *unit;      /* NULL, or replaces the file's */
     int grey;              /* accept real values in [0,1] as an indicator field (an initial field; singlephase input) */
@@ -62,8 +63,9 @@ struct mf_micro_read {
  * (mf_array_split()). Two axes are an image, three a volume.
  *
  * Files hold labels: integers, or floats with integer values. They must be consecutive from 0 unless read->labels maps
- * them. Then every value of the file must be among those labels. More than MF_PHASES_MAX labels are refused. A grey
- * image (PNG, TIFF, .npy) needs labels or a threshold: without them the refusal names --threshold and --labels.
+ * them. Then every value of the file must be among those labels. Below read->label_span some may be missing. More than
+ * MF_PHASES_MAX labels are refused. A grey image (PNG, TIFF, .npy) needs labels or a threshold: without them the
+ * refusal names --threshold and --labels.
  *
  * One-hot arrays ([y][x][P] or [P][y][x], and those of volumes) are recognised by their values (io/onehot.h). With
  * read->grey a float array with all values in [0, 1] is an indicator field, micro->grey. It is that of phase 1, [H][W]

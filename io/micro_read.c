@@ -100,22 +100,24 @@ static int refuse_fractions(const struct mf_reading *r)
         r->array.path, r->scan.low, r->scan.high, hint);
 }
 
-/* Neither labels nor threshold were given: the values must be 0, 1, ... Collective. */
+/* Neither labels nor threshold were given: the values must be 0, 1, ..., or below the user's number. Collective. */
 static int choose_plain(struct mf_reading *r)
 {
     const struct mf_scan *s = &r->scan;
     char text[LIST_TEXT], given[LIST_TEXT], hint[MF_HINT_TEXT];
+    int64_t most;
 
     if (s->fractions) return refuse_fractions(r);
     if (s->distinct > MF_PHASES_MAX) return refuse_many(r);
-    if (s->value[0] != 0 || s->value[s->distinct - 1] != s->distinct - 1) {
+    most = s->value[s->distinct - 1];
+    if (s->value[0] < 0 || (most != s->distinct - 1 && most >= (int64_t)r->read->label_span)) {
         mf_reading_hint(r, 1, hint);
         return mf_fail(MF_INPUT,
                        "'%s' holds the labels %s, which are not consecutive from 0; map them with --labels %s, or "
                        "binarise a grey image with --threshold otsu|VALUE%s",
                        r->array.path, list(s, ", ", text), list(s, ",", given), hint);
     }
-    use_labels(r->micro, (size_t)s->distinct, NULL);
+    use_labels(r->micro, (size_t)most + 1, NULL);
     return MF_OK;
 }
 

@@ -204,7 +204,7 @@ static void extrapolate(struct mf_conduct_sample *s, int ndim)
 
     s->rate = ndim / 2.;
     s->deviation = NAN;
-    if (large->count == 0) return;
+    if (large->count == 0 || !(large->mean > 0)) return; /* parts that do not conduct tell nothing */
     if (small->count && large->deviation > 0)
         s->rate = fmin(s->rate, fmax(0, log2(small->deviation / large->deviation)));
     s->deviation = large->deviation * pow(large->edge / s->edge, s->rate);

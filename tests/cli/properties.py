@@ -46,6 +46,9 @@ def reciprocal():
     one, other = (properties("image.npy", "--conductivity", *k, "--boundary", "periodic", "--tolerance", 1e-6) for k in ((1, 10), (10, 1)))
     product = one["conductivity"]["x"] * other["conductivity"]["y"]
     check(abs(product / 10 - 1) < 0.04 and "z" not in one["conductivity"], f"reciprocal: {product}, not 10")
+    said = runs.run(PROGRAM, "properties", "image.npy", "--conductivity", 1, 10, "--boundary", "periodic", "--tolerance", 1e-6).out
+    row = [float(x) for x in said.split("tensor (y, x):")[1].split("\n")[0].replace(";", "").split()]
+    check(np.allclose(row, np.ravel(one["conductivity"]["tensor"]), rtol=1e-5, atol=1e-5), f"the tensor as text: {said}")
     tensor = np.array(one["conductivity"]["tensor"])
     check(tensor.shape == (2, 2) and abs(tensor[0, 1] - tensor[1, 0]) < 1e-4, f"tensor: {tensor}")
 
@@ -84,6 +87,14 @@ def several():
     k = [one["conductivity"]["z"] for one in got["files"]]
     check(np.allclose([got["mean"]["z"], got["deviation"]["z"], got["interval"]["z"]],
                       [np.mean(k), np.std(k, ddof=1), 4.303 * np.std(k, ddof=1) / 3 ** 0.5], rtol=1e-12), f"means: {got['mean']} {got['interval']} of {k}")
+    done = runs.run(PROGRAM, "properties", "v1.npy", "v1.npy", "none.npy", "--conductivity", 1, 1, "--axes", "z", "--unit", "um", "--output", "some.json")
+    some = json.load(open("some.json"))
+    check(done.status == 3 and [one["file"] for one in some["refused"]] == ["none.npy"] and "cannot open" in some["refused"][0]["error"], f"a file that is missing: {done}, {some}")
+    check(some["files"][0]["unit"] == "um" and done.err.count("'v1.npy' is given more than once") == 1, f"a file given twice: {done}")
+    np.save("flat.npy", blobs((20, 20), (0.4, 0.6), 1, 2))
+    mixed = properties("v1.npy", "flat.npy", "--conductivity", 0.2, 2)
+    done = runs.run(PROGRAM, "properties", "v1.npy", "flat.npy", "--conductivity", 1, 1)
+    check(mixed["mean"] == {} and "of 2 files:" not in done.out and "there is no mean: some files are images" in done.err, f"a volume and an image: {done}, {mixed['mean']}")
     one = got["files"][0]
     f = [phase["fraction"] for phase in one["phases"]]
     check(np.isclose(one["tortuosity_factor"]["z"], (0.2 * f[0] + 2 * f[1]) / k[0]) and np.isclose(one["formation_factor"]["z"], 2 / k[0]), f"factors: {one}")
@@ -101,13 +112,22 @@ def no_way():
     wall = np.ones((6, 7, 8), np.uint8)
     wall[:, 3] = 0
     np.save("wall.npy", wall)
+    np.save("solid.npy", np.ones((6, 7, 8), np.uint8))
     got = properties("wall.npy", "--conductivity", 0, 5)
     check(got["conductivity"]["y"] == 0 and got["tortuosity_factor"]["y"] is None and got["carrying_fraction"]["y"] == 0, f"a wall: {got}")
     check(abs(got["conductivity"]["x"] - 5 * 6 / 7) < 1e-5 and abs(got["tortuosity_factor"]["x"] - 1) < 1e-6, f"along a wall: {got}")
     done = runs.run(PROGRAM, "properties", "wall.npy", "--conductivity", 0, 5)
     check(done.status == 0 and "no way through: conductivity 0, tortuosity factor infinite" in done.out and "no way through along y" in done.err, f"said: {done}")
     more = properties("wall.npy", "--conductivity", 0, 5, 9)
+    solid = properties("solid.npy", "--conductivity", 9, 5, "--boundary", "periodic")
+    check([p["fraction"] for p in solid["phases"]] == [0, 1] and abs(solid["conductivity"]["x"] - 5) < 1e-6 and solid["formation_factor"]["x"] == 1, f"all of label 1: {solid}")
+    check(abs(properties("solid.npy", "--conducting", 1)["tortuosity_factor_carrying"]["z"] - 1) < 1e-6, "--conducting of all")
     check(all(more[key] == got[key] for key in ("formation_factor", "tortuosity_factor_carrying")), f"a conductivity that no voxel has: {more}")
+    done = runs.run(PROGRAM, "properties", "wall.npy", "--conductivity", 0, 5, 9, "--axes", "x")
+    check("has 2 labels, but --conductivity has 3 values: the last 1 have no effect" in done.err, f"one value more: {done}")
+    np.save("walls.npy", np.arange(4096, dtype=np.uint8).reshape(16, 16, 16) % 2)
+    done = runs.run(PROGRAM, "properties", "walls.npy", "--conductivity", 0, 5, "--axes", "x", "--error-bars")
+    check("sample unknown; no edge is known" in done.out, f"parts that do not conduct: {done}")
     done = runs.run(PROGRAM, "properties", "wall.npy", "--conducting", 1, 7, "--error-bars")
     check("unknown; no edge is known" in done.out and "nan" not in done.out, f"too small to be cut: {done}")
     done = runs.run(PROGRAM, "properties", "wall.npy", "--conducting", 1, 7, "--edge-for", 1, "--error-bars")

@@ -8,6 +8,7 @@
 #include "io/notes.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/refused.h"
@@ -102,6 +103,16 @@ static int check(const struct mf_session *session, void *options)
 
 /* -- a file -- */
 
+/** Labels below this have a conductivity, even those that a file lacks. */
+static size_t label_span(const struct properties *o)
+{
+    long most = (long)o->conductivity.count;
+
+    for (size_t i = 0; i < o->conducting.count; ++i)
+        if (o->conducting.at[i] >= most && o->conducting.at[i] < MF_PHASES_MAX) most = o->conducting.at[i] + 1;
+    return (size_t)most;
+}
+
 static int read_file(const struct mf_session *session, const struct properties *o, const char *file,
                      struct mf_micro *micro)
 {
@@ -111,6 +122,7 @@ static int read_file(const struct mf_session *session, const struct properties *
     struct mf_micro_read read = {.threshold = o->threshold,
                                  .label_count = o->labels.count,
                                  .labels = o->labels.at,
+                                 .label_span = label_span(o),
                                  .spacing = o->spacing.count ? spacing : NULL,
                                  .unit = o->unit,
                                  .dataset = o->dataset,
@@ -139,18 +151,22 @@ static void warn_of_absent(const struct mf_longs *conducting, const struct mf_mi
     }
 }
 
-/** The conductivity of each phase, and the largest of them. */
+/** The conductivity of each phase, and the largest of those that voxels have. */
 static int set_conductivities(const struct properties *o, const struct mf_micro *micro, struct mf_conducted *c)
 {
     if (o->conductivity.count && o->conductivity.count < (size_t)micro->phases)
         return mf_fail(MF_INPUT, "'%s' has %d labels, but --conductivity has %zu values", c->file, micro->phases,
                        o->conductivity.count);
+    if (o->conductivity.count > (size_t)micro->phases)
+        mf_warn("'%s' has %d label%s, but --conductivity has %zu values: the last %zu have no effect", c->file,
+                micro->phases, MF_S(micro->phases), o->conductivity.count,
+                o->conductivity.count - (size_t)micro->phases);
     warn_of_absent(&o->conducting, micro, c->file);
     for (int p = 0; p < micro->phases; ++p) {
         c->k[p] = o->conductivity.count ? o->conductivity.at[p] : 0;
         for (size_t i = 0; i < o->conducting.count; ++i)
             if (o->conducting.at[i] == micro->label[p]) c->k[p] = 1;
-        c->most = fmax(c->most, c->k[p]);
+        if (c->fraction[p] > 0) c->most = fmax(c->most, c->k[p]);
     }
     if (!(c->most > 0)) c->most = 1;
     return MF_OK;
@@ -167,8 +183,8 @@ static int check_axes(const struct properties *o, const struct mf_micro *micro, 
     }
     for (int a = 0; a < 3; ++a)
         if (c->wanted[a] && micro->slab.dims[a] < least)
-            return mf_fail(MF_INPUT, "'%s' has %zu voxels along %c, but --boundary %s needs %zu; try: --axes", c->file,
-                           micro->slab.dims[a], "zyx"[a], o -> boundary, least);
+            return mf_fail(MF_INPUT, "'%s' has %zu voxel%s along %c, but --boundary %s needs %zu; try: --axes", c->file,
+                           micro->slab.dims[a], MF_S(micro->slab.dims[a]), "zyx"[a], o -> boundary, least);
     return MF_OK;
 }
 
@@ -187,7 +203,7 @@ static struct mf_conduct_opts options_of(const struct properties *o, const struc
     struct mf_conduct_opts opts = {.tolerance = o->tolerance, .sides_periodic = strcmp(o->sides, "periodic") == 0};
 
     opts.boundary = (enum mf_conduct_boundary)mf_options_choice("plates|periodic|centres", o->boundary);
-    for (int p = 0; p < c->phases; ++p) opts.k[p] = c->k[p] / c->most;
+    for (int p = 0; p < c->phases; ++p) opts.k[p] = c->fraction[p] > 0 ? c->k[p] / c->most : 0;
     return opts;
 }
 
@@ -223,6 +239,7 @@ static int conduct_file(struct mf_session *s, const struct properties *o, struct
 {
     struct mf_conduct_opts opts;
 
+    count_fractions(s->comm, micro, c->fraction);
     MF_TRY(mf_agree(s->comm, set_conductivities(o, micro, c)));
     MF_TRY(mf_agree(s->comm, check_axes(o, micro, c)));
     c->ndim = micro->ndim;
@@ -230,8 +247,8 @@ static int conduct_file(struct mf_session *s, const struct properties *o, struct
     c->boundary = o->boundary;
     memcpy(c->dims, micro->slab.dims, sizeof c->dims);
     memcpy(c->spacing, micro->spacing, sizeof c->spacing);
+    memcpy(c->unit, micro->unit, sizeof c->unit);
     memcpy(c->label, micro->label, sizeof c->label);
-    count_fractions(s->comm, micro, c->fraction);
     opts = options_of(o, c);
     c->has_errors = o->error_bars || o->edge_for;
     if (opts.boundary == MF_CONDUCT_PERIODIC) MF_TRY(warn_of_seams(s, micro, c));
@@ -264,8 +281,9 @@ static int do_file(struct mf_session *s, const struct properties *o, const char 
 
 /* -- output -- */
 
-static int say(const struct mf_session *s, size_t files, const struct mf_conducted *of, int many)
+static int say(const struct mf_session *s, size_t files, const struct mf_conducted *of, struct mf_json *refused)
 {
+    const int many = refused != NULL;
     struct mf_json *json = many ? mf_json_array() : NULL;
     int rc = MF_OK;
 
@@ -278,7 +296,11 @@ static int say(const struct mf_session *s, size_t files, const struct mf_conduct
         else
             json = one;
     }
-    if (many) json = mf_conducted_means_json(files, of, json);
+    if (many) {
+        json = mf_conducted_means_json(files, of, json);
+        mf_json_put(json, "refused", refused);
+    }
+    if (!mf_conducted_alike(files, of)) mf_warn("there is no mean: some files are images, others are volumes");
     if (many && s->comm->rank == 0 && !s->common->json) mf_conducted_means_text(stdout, files, of);
     if (s->common->json) rc = mf_log_view_json(s, json);
     if (rc == MF_OK && s->comm->rank == 0 && s->common->json) rc = mf_json_write(json, stdout);
@@ -286,6 +308,16 @@ static int say(const struct mf_session *s, size_t files, const struct mf_conduct
         rc = mf_json_save(json, s->common->output, s->common->output);
     mf_json_free(json);
     return mf_agree(s->comm, rc);
+}
+
+static void warn_of_twice(size_t files, const char *const *file)
+{
+    for (size_t i = 1; i < files; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (strcmp(file[i], file[k]) == 0) {
+                mf_warn("'%s' is given more than once, and counts so often in the mean", file[i]);
+                break;
+            }
 }
 
 /** GPUs have no kernels for conduction. */
@@ -310,6 +342,7 @@ static int run(struct mf_session *s, void *options)
     if (rc == MF_OK && s->common->output) rc = mf_session_spares(s, s->common->output, files, file);
     if (rc == MF_OK) rc = to_cores(s);
     if (o->edge_for) MF_UNUSED(s, "--edge-for prints nothing but the edge", "error-bars");
+    warn_of_twice(files, file);
     if (files > 1) mf_notes_begin();
     for (size_t i = 0; rc == MF_OK && i < files; ++i) {
         rc = do_file(s, o, file[i], &of[done]);
@@ -320,7 +353,7 @@ static int run(struct mf_session *s, void *options)
     }
     mf_comm_self(&self); /* all ranks read all files */
     mf_notes_end(&self);
-    if (rc == MF_OK && done) rc = say(s, done, of, files > 1);
+    if (rc == MF_OK && done) rc = say(s, done, of, files > 1 ? mf_refused_json(&refused, file) : NULL);
     if (rc == MF_OK) rc = mf_refused_end(&refused, files);
     mf_refused_free(&refused);
     free(of);

@@ -12,6 +12,7 @@ struct mf_conducted {
     int ndim, phases, wanted[3]; /* wanted: along z, y, x */
     size_t dims[3];
     double spacing[3];
+    char unit[MF_UNIT_TEXT]; /* of the spacing; "": unknown */
     long label[MF_PHASES_MAX];
     double fraction[MF_PHASES_MAX], k[MF_PHASES_MAX]; /* k in the user's unit */
     double most;                                      /* the largest of them: what results are relative to */
@@ -37,7 +38,8 @@ struct mf_conducted_mean mf_conducted_mean(size_t files, const struct mf_conduct
 void mf_conducted_text(FILE *to, const struct mf_conducted *c);
 struct mf_json *mf_conducted_json(const struct mf_conducted *c);
 
-/** Several files. The list @p each is taken. */
+/** Several files. There is no mean over images and volumes. The list @p each is taken. */
+int mf_conducted_alike(size_t files, const struct mf_conducted *of);
 void mf_conducted_means_text(FILE *to, size_t files, const struct mf_conducted *of);
 struct mf_json *mf_conducted_means_json(size_t files, const struct mf_conducted *of, struct mf_json *each);
 

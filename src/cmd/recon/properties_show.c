@@ -22,7 +22,7 @@ static double parallel(const struct mf_conducted *c)
 static int same_conductors(const struct mf_conducted *c)
 {
     for (int p = 0; p < c->phases; ++p)
-        if (c->k[p] > 0 && c->k[p] < c->most) return 0;
+        if (c->k[p] > 0 && c->k[p] < c->most && c->fraction[p] > 0) return 0;
     return 1;
 }
 
@@ -65,6 +65,21 @@ static double value_of(const struct mf_conducted *c, int a, enum value which)
     case STEPS: return (double)r->steps;
     default: return r->spread;
     }
+}
+
+/* Around a period, with all axes known: the whole tensor [ndim x ndim]. 0: it is unknown. */
+static int find_tensor(const struct mf_conducted *c, double tensor[9])
+{
+    const int n = c->ndim, first = 3 - c->ndim;
+
+    if (strcmp(c->boundary, "periodic") != 0) return 0;
+    for (int a = first; a < 3; ++a)
+        if (!c->wanted[a]) return 0;
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j)
+            tensor[i * n + j] =
+                i == j ? c->axis[first + i].k * c->most : c->axis[first + j].column[first + i] * c->most;
+    return 1;
 }
 
 /* -- text -- */
@@ -120,6 +135,16 @@ static void edges_text(FILE *to, const struct mf_conducted *c)
     }
 }
 
+static void tensor_text(FILE *to, const struct mf_conducted *c)
+{
+    double tensor[9];
+
+    if (!find_tensor(c, tensor)) return;
+    fprintf(to, "  tensor (%s):", c->ndim == 2 ? "y, x" : "z, y, x");
+    for (int i = 0; i < c->ndim * c->ndim; ++i) fprintf(to, "%s %.6g", i && i % c->ndim == 0 ? ";" : "", tensor[i]);
+    fputc('\n', to);
+}
+
 void mf_conducted_text(FILE *to, const struct mf_conducted *c)
 {
     const struct mf_conduct_bounds b = bounds(c);
@@ -140,6 +165,7 @@ void mf_conducted_text(FILE *to, const struct mf_conducted *c)
         axis_text(to, c, a);
         if (c->has_errors) errors_text(to, c, a);
     }
+    tensor_text(to, c);
     fprintf(to, "  bounds: %.5g to %.5g (Wiener), %.5g to %.5g (Hashin-Shtrikman)\n", b.series, b.parallel,
             b.hashin_low, b.hashin_high);
 }
@@ -154,22 +180,6 @@ static struct mf_json *along(const struct mf_conducted *c, enum value which)
     for (int a = 0; a < 3; ++a)
         if (c->wanted[a]) mf_json_finite(json, mf_axis_name(a), value_of(c, a, which));
     return json;
-}
-
-/* Around a period, with all axes known: the whole tensor. */
-static void put_tensor(const struct mf_conducted *c, struct mf_json *json)
-{
-    double tensor[9];
-    const int n = c->ndim, first = 3 - c->ndim;
-
-    if (strcmp(c->boundary, "periodic") != 0) return;
-    for (int a = first; a < 3; ++a)
-        if (!c->wanted[a]) return;
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j < n; ++j)
-            tensor[i * n + j] =
-                i == j ? c->axis[first + i].k * c->most : c->axis[first + j].column[first + i] * c->most;
-    mf_json_table(json, "tensor", tensor, (size_t)n, (size_t)n);
 }
 
 static struct mf_json *history(const struct mf_conducted *c)
@@ -252,12 +262,13 @@ static struct mf_json *errors_json(const struct mf_conducted *c)
 struct mf_json *mf_conducted_json(const struct mf_conducted *c)
 {
     struct mf_json *json, *k;
+    double tensor[9];
     const int first = 3 - c->ndim;
 
     if (c->share) return edges_json(c);
     json = mf_json_object();
     k = along(c, K);
-    put_tensor(c, k);
+    if (find_tensor(c, tensor)) mf_json_table(k, "tensor", tensor, (size_t)c->ndim, (size_t)c->ndim);
     mf_json_put(k, "error", errors_json(c));
     mf_json_text(json, "file", c->file);
     if (c->ndim == 3)
@@ -265,6 +276,7 @@ struct mf_json *mf_conducted_json(const struct mf_conducted *c)
     else
         mf_json_reals(json, "shape", (double[]){(double)c->dims[1], (double)c->dims[2]}, 2);
     mf_json_reals(json, "spacing", c->spacing + first, (size_t)c->ndim);
+    mf_json_text(json, "unit", c->unit);
     MF_JSON(json, "boundary", c->boundary, "phases", phases_json(c), "conductivity", k, "relative_conductivity",
             along(c, RELATIVE), "tortuosity_factor", along(c, TAU), "tortuosity_factor_carrying",
             along(c, TAU_CARRYING), "formation_factor", along(c, FORMATION), "carrying_fraction", along(c, CARRIES),
@@ -301,12 +313,19 @@ struct mf_conducted_mean mf_conducted_mean(size_t files, const struct mf_conduct
     return m;
 }
 
+int mf_conducted_alike(size_t files, const struct mf_conducted *of)
+{
+    for (size_t i = 1; i < files; ++i)
+        if (of[i].ndim != of[0].ndim) return 0;
+    return 1;
+}
+
 /* Along this axis in all files? */
 static int all_have(size_t files, const struct mf_conducted *of, int axis)
 {
     for (size_t i = 0; i < files; ++i)
         if (!of[i].wanted[axis]) return 0;
-    return files > 1;
+    return files > 1 && mf_conducted_alike(files, of);
 }
 
 void mf_conducted_means_text(FILE *to, size_t files, const struct mf_conducted *of)

@@ -46,8 +46,9 @@ def match(image, *, session=None, progress=None, **options):
     """Makes a structure with the statistics of an image or a volume, as `mesoforge match` does.
 
     image: as of characterize(). options: those of the verb, as size=[64, 64, 64], seed=3, limit_to=16.
-    progress: a function of what is done and its share (0 to 1, or None); where it returns False, Stopped is raised.
-    Ctrl-C ends the call after a few evaluations.
+    progress: a function of what is done and its share (0 to 1, or None). Where it returns False or another false value,
+    Stopped is raised; None goes on. Ctrl-C ends the call after a few evaluations, and so does any exception that a
+    handler of a signal raises.
 
     >>> import numpy
     >>> image = numpy.indices((32, 32)).sum(axis=0) // 4 % 2 * 255

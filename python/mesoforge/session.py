@@ -116,7 +116,8 @@ class Session:
     def _step(self, _, what, share):
         """Between two steps of work. Handlers of signals run here, too."""
         try:
-            if self._progress is not None and self._progress(what.decode(), share if share >= 0 else None) is False:
+            said = None if self._progress is None else self._progress(what.decode(), share if share >= 0 else None)
+            if said is not None and not said:
                 return 0
         except BaseException as error:
             self._raised = self._raised or error
@@ -173,25 +174,31 @@ class Session:
             self._progress = None
 
     @contextlib.contextmanager
-    def _heeding_interrupts(self):
-        """Ctrl-C stops the call, and what its handler raises comes out of it."""
-        before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(before):
-            yield
-            return
+    def _holding_signals(self):
+        """What a handler of a signal raises stops the call, and comes out of it. A handler may run where a callback
+        begins, and ctypes would lose what it raises there."""
+        before, calling = {}, threading.current_thread() is threading.main_thread()
 
-        def interrupt(number, frame):
+        def hold(number, frame):
             try:
-                before(number, frame)
+                before[number](number, frame)
             except BaseException as error:
+                if not calling:
+                    raise
                 self._raised = self._raised or error
                 lib.mesoforge_cancel(self._handle)
 
-        signal.signal(signal.SIGINT, interrupt)
         try:
+            for number in signal.valid_signals() if calling else ():
+                before[number] = signal.getsignal(number)
+                if callable(before[number]):
+                    signal.signal(number, hold)
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            calling = False
+            for number, handler in before.items():
+                if signal.getsignal(number) is hold:
+                    signal.signal(number, handler)
 
     def _call(self, function, kind, image, options):
         handle, result, lent = self._open(), c_void_p(), []
@@ -201,7 +208,7 @@ class Session:
         try:
             field = self._lend("image", array, lent)
             text = _words(dict(self._lend_options(options, lent)))
-            with self._heeding_interrupts():
+            with self._holding_signals():
                 code = function(handle, field, text, byref(result))
             made = kind(result) if code == 0 else None
             self._settle(code)

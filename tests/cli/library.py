@@ -206,13 +206,31 @@ def structures():
             check(np.array_equal(made.phase, np.load(paths[1])), f"{options}: other bits than the verb")
             check(made.figures["loss_final"] == json.loads(out)["loss_final"], f"{options}: another loss")
         check(len(shares) > 5 and max(shares) <= 1, f"shares {shares}")
-    raises(mesoforge.Stopped, "stopped", lambda: mesoforge.match(image, limit_to=8, plan="off", progress=lambda what, share: False))
-    begin = time.monotonic()
-    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    raises(KeyboardInterrupt, "", lambda: mesoforge.match(image, size=[32] * 3, limit_to=8, max_iter=10**5, tolerance=0, plan="off",
-                                                               descriptor_types=["FFTCorrelations", "Variation"]))
-    check(time.monotonic() - begin < 30, "Ctrl-C takes long")
+    for no in (False, 0, np.bool_(False)):
+        raises(mesoforge.Stopped, "stopped",
+               lambda: mesoforge.match(image, limit_to=8, plan="off", progress=lambda what, share: no))
     raises(mesoforge.UsageError, "an option of the program", lambda: mesoforge.match(image, realisations=2))
+
+
+def signals():
+    """What handlers of signals raise comes out of a call; then the handlers are as before."""
+    image = blobs((32, 32), 2, 3).astype("u1")
+
+    def late(*_):
+        raise TimeoutError("late")
+
+    def leave(*_):
+        sys.exit("leaving")
+
+    for number, kind, said, handler in ((signal.SIGINT, KeyboardInterrupt, "", signal.default_int_handler),
+                                        (signal.SIGTERM, SystemExit, "leaving", leave),
+                                        (signal.SIGALRM, TimeoutError, "late", late)):
+        before, begin = signal.signal(number, handler), time.monotonic()
+        threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
+        raises(kind, said, lambda: mesoforge.match(image, size=[32] * 3, limit_to=8, max_iter=10**5, tolerance=0, plan="off",
+                                                   descriptor_types=["FFTCorrelations", "Variation"]))
+        check(time.monotonic() - begin < 30, f"signal {number} takes long")
+        check(signal.signal(number, before) is handler, f"signal {number} has another handler")
 
 
 def logs():
@@ -290,6 +308,7 @@ def main():
     refusals()
     inputs()
     structures()
+    signals()
     logs()
     threads()
     examples()

@@ -7,6 +7,7 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/recon/recon_target.h"
 
 static const char *const plain[] = {"FFTCorrelations", "Variation"}, *const automatic[] = {"auto"};
 

@@ -133,9 +133,6 @@ int mf_recon_knows_done(const struct mf_session *session);
 /** Refuses, before anything is read, an --output that no run could write, or that is one of its inputs. Collective. */
 int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o);
 
-/** Is there anything to reconstruct? MF_INPUT: one phase fills everything. Not collective. */
-int mf_recon_worth(const struct mf_target *target);
-
 /**
  * All realisations of a target: solves, writes, reports. The measured volume has extents @p volume, or NULL. Default
  * file names begin with @p base. Collective; refuses (agreed).

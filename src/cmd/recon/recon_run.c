@@ -1,5 +1,4 @@
 /* See recon_opts.h: from a target to files and figures. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "src/cmd/peaks.h"
 #include "src/cmd/recon/join.h"
 #include "src/cmd/recon/recon_plan.h"
+#include "src/cmd/recon/recon_target.h"
 #include "src/desc/characterize.h"
 #include "src/run/metrics.h"
 
@@ -541,29 +541,6 @@ static void say_extents(const struct job *job)
     mf_recon_shape_text(job->out.dims, extents);
     mf_info("the result has the size that '%s' was measured on: %s voxels; --size sets another",
             job->out.target->source, extents);
-}
-
-/* Is this phase everything, in all directions? Its absence is another one's presence. */
-static int is_everything(const struct mf_target *t, int phase)
-{
-    double least = 1, most = 0;
-
-    for (int s = 0; s < t->sides; ++s) {
-        const double share = t->side[s].fraction[(size_t)phase * t->side[s].levels];
-
-        least = fmin(least, share);
-        most = fmax(most, share);
-    }
-    return least >= 1 || (t->phases == 1 && most <= 0);
-}
-
-int mf_recon_worth(const struct mf_target *t)
-{
-    for (int phase = 0; phase < t->phases; ++phase)
-        if (is_everything(t, phase))
-            return mf_fail(MF_INPUT, "%s'%s' holds only one phase: there is nothing to reconstruct",
-                           t->masked ? "where --mask leaves it, " : "", t->source);
-    return MF_OK;
 }
 
 static int prepare(struct job *job, const size_t *volume)

@@ -1,6 +1,7 @@
 /* See recon_target.h. */
 #include "src/cmd/recon/recon_target.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,4 +130,27 @@ int mf_recon_measure(struct mf_session *s, struct mf_recon_cmd *o, struct mf_tar
     for (size_t i = 0; i < n; ++i) mf_micro_free(&micro[i]);
     for (size_t i = 0; i < made && rc != MF_OK; ++i) mf_target_free(&target[i]);
     return rc;
+}
+
+/* Is this phase everything, in all directions? Its absence is another one's presence. */
+static int is_everything(const struct mf_target *t, int phase)
+{
+    double least = 1, most = 0;
+
+    for (int s = 0; s < t->sides; ++s) {
+        const double share = t->side[s].fraction[(size_t)phase * t->side[s].levels];
+
+        least = fmin(least, share);
+        most = fmax(most, share);
+    }
+    return least >= 1 || (t->phases == 1 && most <= 0);
+}
+
+int mf_recon_worth(const struct mf_target *t)
+{
+    for (int phase = 0; phase < t->phases; ++phase)
+        if (is_everything(t, phase))
+            return mf_fail(MF_INPUT, "%s'%s' holds only one phase: there is nothing to reconstruct",
+                           t->masked ? "where --mask leaves it, " : "", t->source);
+    return MF_OK;
 }

@@ -11,4 +11,7 @@
  */
 int mf_recon_measure(struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target, size_t (*dims)[3]);
 
+/** Is there anything to reconstruct? MF_INPUT: one phase fills everything. Not collective. */
+int mf_recon_worth(const struct mf_target *target);
+
 #endif

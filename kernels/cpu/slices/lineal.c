@@ -347,8 +347,8 @@ ALWAYS void add_slopes(float weight, int set, const float *restrict y, float *re
     }
 }
 
-/* Slopes of one side's runs to slopes [L + 1]. The first @p known lengths have some already; returns how many do then.
- */
+/* Adds slopes of one side's runs to slopes [L + 1]. The first @p known lengths have some already.
+ * Returns how many lengths have some then. */
 ALWAYS size_t run_slopes(struct runs *r, const float *weight, size_t known, float (*restrict slopes)[RUN])
 {
     do {

@@ -43,6 +43,9 @@ int mf_weights_save(const struct mf_weights *weights, const char *path, const ch
 int mf_weights_visit(const struct mf_weights *weights, int value,
                      void (*see)(void *context, size_t n, const float *numbers), void *context);
 
+/** Has this rank any number of weight @p value? Local. */
+int mf_weights_here(const struct mf_weights *weights, int value);
+
 /** Copies a part of the numbers of weight @p value to @p to [part.count], on every rank. Collective in stage 3 of ZeRO,
  * and where ranks share layers; else local. */
 void mf_weights_get(const struct mf_weights *weights, int value, struct mf_span part, float *to);

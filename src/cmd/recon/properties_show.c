@@ -45,7 +45,7 @@ static double edge_for(const struct mf_conducted *c, int axis)
     return mf_conduct_edge_for(&c->sample[axis], c->axis[axis].k, c->share ? c->share : 0.01);
 }
 
-enum value { K, RELATIVE, TAU, TAU_CARRYING, FORMATION, CARRIES, SOLVER, GRID, SAMPLE, EDGE, STEPS, SPREAD };
+enum value { K, RELATIVE, TAU, TAU_CARRYING, FORMATION, CARRIES, SOLVER, GRID, SAMPLE, EDGE, SPREAD };
 
 static double value_of(const struct mf_conducted *c, int a, enum value which)
 {
@@ -62,7 +62,6 @@ static double value_of(const struct mf_conducted *c, int a, enum value which)
     case GRID: return c->grid[a] * c->most;
     case SAMPLE: return c->sample[a].deviation * c->most;
     case EDGE: return edge_for(c, a);
-    case STEPS: return (double)r->steps;
     default: return r->spread;
     }
 }
@@ -182,6 +181,15 @@ static struct mf_json *along(const struct mf_conducted *c, enum value which)
     return json;
 }
 
+static struct mf_json *iterations(const struct mf_conducted *c)
+{
+    struct mf_json *json = mf_json_object();
+
+    for (int a = 0; a < 3; ++a)
+        if (c->wanted[a]) mf_json_size(json, mf_axis_name(a), c->axis[a].steps);
+    return json;
+}
+
 static struct mf_json *history(const struct mf_conducted *c)
 {
     struct mf_json *json = mf_json_object();
@@ -261,7 +269,7 @@ static struct mf_json *errors_json(const struct mf_conducted *c)
 
 struct mf_json *mf_conducted_json(const struct mf_conducted *c)
 {
-    struct mf_json *json, *k;
+    struct mf_json *json, *shape, *k;
     double tensor[9];
     const int first = 3 - c->ndim;
 
@@ -271,16 +279,14 @@ struct mf_json *mf_conducted_json(const struct mf_conducted *c)
     if (find_tensor(c, tensor)) mf_json_table(k, "tensor", tensor, (size_t)c->ndim, (size_t)c->ndim);
     mf_json_put(k, "error", errors_json(c));
     mf_json_text(json, "file", c->file);
-    if (c->ndim == 3)
-        mf_json_reals(json, "shape", (double[]){(double)c->dims[0], (double)c->dims[1], (double)c->dims[2]}, 3);
-    else
-        mf_json_reals(json, "shape", (double[]){(double)c->dims[1], (double)c->dims[2]}, 2);
+    mf_json_put(json, "shape", shape = mf_json_array());
+    for (int a = first; a < 3; ++a) mf_json_size(shape, NULL, c->dims[a]);
     mf_json_reals(json, "spacing", c->spacing + first, (size_t)c->ndim);
     mf_json_text(json, "unit", c->unit);
     MF_JSON(json, "boundary", c->boundary, "phases", phases_json(c), "conductivity", k, "relative_conductivity",
             along(c, RELATIVE), "tortuosity_factor", along(c, TAU), "tortuosity_factor_carrying",
             along(c, TAU_CARRYING), "formation_factor", along(c, FORMATION), "carrying_fraction", along(c, CARRIES),
-            "bounds", bounds_json(c), "iterations", along(c, STEPS), "flux_spread", along(c, SPREAD));
+            "bounds", bounds_json(c), "iterations", iterations(c), "flux_spread", along(c, SPREAD));
     MF_JSON(json, "history", history(c), "seconds", c->seconds, "bytes", c->bytes);
     return json;
 }

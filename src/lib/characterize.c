@@ -11,11 +11,11 @@ static void add_array(void *context, const char *path, int ndim, const size_t *d
 }
 
 /* Collective. */
-static int measure(mesoforge_session *session, struct mf_characterize_cmd *o, mesoforge_result *r)
+static int measure(mesoforge_session *session, void *options, mesoforge_result *r)
 {
     struct mf_characterized made = {0};
 
-    MF_TRY(mf_characterize_one(&session->work, o, &made));
+    MF_TRY(mf_characterize_one(&session->work, options, &made));
     r->own = MF_MUST(malloc(sizeof made), "a result");
     *r->own = made;
     mf_target_each(&r->own->target, add_array, r);
@@ -26,17 +26,7 @@ int mesoforge_characterize(mesoforge_session *session, const mesoforge_field *fi
                            mesoforge_result **result)
 {
     struct mf_characterize_cmd o;
-    struct mf_lib_call call = {.verb = &mf_cmd_characterize, .into = &o};
-    mesoforge_result *r = NULL;
-    int rc = mf_lib_enter(session);
+    const struct mf_lib_call call = {.verb = &mf_cmd_characterize, .into = &o, .work = measure};
 
-    if (rc != MF_OK) return mf_lib_told(rc);
-    if (!result) return mf_lib_leave(session, mf_fail(MF_USAGE, "there is no place for the result"));
-    rc = mf_lib_call_begin(session, &call, field, options);
-    if (rc == MF_OK) rc = mf_lib_result_new(session, field, &r);
-    if (rc == MF_OK) rc = measure(session, &o, r);
-    mf_lib_call_end(session, &call);
-    *result = rc == MF_OK ? r : NULL;
-    if (rc != MF_OK) mesoforge_result_free(r);
-    return mf_lib_leave(session, rc);
+    return mf_lib_call(session, &call, field, options, result);
 }

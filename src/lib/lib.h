@@ -79,14 +79,15 @@ int mf_lib_told(int rc);
 /** Is it a field of the session? */
 int mf_lib_has(const mesoforge_session *session, const mesoforge_field *field);
 
-/** The options of a call of a verb on a field, and the session as the verb wants it. Collective; MF_USAGE, agreed. */
+/** How a verb is called. */
 struct mf_lib_call {
     const struct mf_cmd *verb;
     void *into; /* its options, the first of them struct mf_common */
-    struct mf_options *options;
+    int (*work)(mesoforge_session *session, void *options, mesoforge_result *result); /* collective, agreed */
 };
-int mf_lib_call_begin(mesoforge_session *session, struct mf_lib_call *call, const mesoforge_field *field,
-                      const char *text);
-void mf_lib_call_end(mesoforge_session *session, struct mf_lib_call *call);
+
+/** A whole call of include/mesoforge.h: enters the session, works on the field, and leaves. Collective. */
+int mf_lib_call(mesoforge_session *session, const struct mf_lib_call *call, const mesoforge_field *field,
+                const char *text, mesoforge_result **result);
 
 #endif

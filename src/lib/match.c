@@ -30,8 +30,9 @@ static int take(void *context, const struct mf_micro *micro, const struct mf_jso
 }
 
 /* Collective. */
-static int work(mesoforge_session *session, struct mf_recon_cmd *o, mesoforge_result *r)
+static int work(mesoforge_session *session, void *options, mesoforge_result *r)
 {
+    struct mf_recon_cmd *o = options;
     struct taken to = {session, r};
     const struct mf_recon_taker taker = {take, &to};
 
@@ -44,17 +45,7 @@ int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, co
                     mesoforge_result **result)
 {
     struct mf_recon_cmd o;
-    struct mf_lib_call call = {.verb = &mf_cmd_match, .into = &o};
-    mesoforge_result *r = NULL;
-    int rc = mf_lib_enter(session);
+    const struct mf_lib_call call = {.verb = &mf_cmd_match, .into = &o, .work = work};
 
-    if (rc != MF_OK) return mf_lib_told(rc);
-    if (!result) return mf_lib_leave(session, mf_fail(MF_USAGE, "there is no place for the result"));
-    rc = mf_lib_call_begin(session, &call, field, options);
-    if (rc == MF_OK) rc = mf_lib_result_new(session, field, &r);
-    if (rc == MF_OK) rc = work(session, &o, r);
-    mf_lib_call_end(session, &call);
-    *result = rc == MF_OK ? r : NULL;
-    if (rc != MF_OK) mesoforge_result_free(r);
-    return mf_lib_leave(session, rc);
+    return mf_lib_call(session, &call, field, options, result);
 }

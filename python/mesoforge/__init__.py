@@ -32,7 +32,7 @@ def characterize(image, *, session=None, **options):
     image: an array of labels, grey values or phases side by side, as any array of NumPy (it is not copied), a picture
     of PIL, or the path of an .npy file. A masked array leaves out what it masks.
     options: those of `mesoforge characterize`, as limit_to=16, isotropic=True, measures=["surface", "euler"].
-    mask=ARRAY leaves out the voxels where it is above 0.
+    mask=ARRAY leaves out the voxels where it is above 0, beside those that a masked array masks.
 
     >>> import numpy
     >>> grey = numpy.linspace(0, 1, 1024).reshape(32, 32)

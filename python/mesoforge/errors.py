@@ -7,9 +7,12 @@ class Error(Exception):
     code = 70
 
     def __init__(self, sentence, advice=""):
-        super().__init__(f"{sentence}; try: {advice}" if advice else sentence)
+        super().__init__(sentence, advice)  # all arguments, or an error would not survive pickle
         self.sentence = sentence
         self.advice = advice
+
+    def __str__(self):
+        return f"{self.sentence}; try: {self.advice}" if self.advice else self.sentence
 
 
 class UsageError(Error, ValueError):

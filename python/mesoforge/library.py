@@ -80,7 +80,10 @@ def _load():
 
 def _declare(library):
     for name, (result, arguments) in _FUNCTIONS.items():
-        function = getattr(library, "mesoforge_" + name)
+        try:
+            function = getattr(library, "mesoforge_" + name)
+        except AttributeError as error:
+            raise ImportError(f"{library._name} is no libmesoforge of ABI {ABI}: {error}") from error
         function.restype = result
         function.argtypes = arguments
     if library.mesoforge_abi() != ABI:

@@ -2,7 +2,6 @@
 
 import ctypes
 import json
-import weakref
 
 import numpy as np
 
@@ -16,12 +15,11 @@ def _copied(described):
 
 
 class Result:
-    """What a call gives: `arrays` by name, their `axes`, and `figures`, which is what the program prints with --json."""
+    """What a call gives: `arrays` by name, their `axes`, and `figures`, which is what the program prints with --json.
+    All are copies, so results can be pickled."""
 
     def __init__(self, handle):
-        self._handle = handle
-        self._finalizer = weakref.finalize(self, lib.mesoforge_result_free, handle)
-        self._figures = None
+        self.figures = json.loads(lib.mesoforge_result_json(handle))
         self.arrays = {}
         self.axes = {}
         described = Array()
@@ -29,13 +27,6 @@ class Result:
             name = described.name.decode()
             self.arrays[name] = _copied(described)
             self.axes[name] = tuple(described.axes.decode().split())
-
-    @property
-    def figures(self):
-        """What the program prints with --json, as a dictionary."""
-        if self._figures is None:
-            self._figures = json.loads(lib.mesoforge_result_json(self._handle))
-        return self._figures
 
     def __getitem__(self, name):
         return self.arrays[name]

@@ -57,7 +57,21 @@ def _array(image):
             return np.load(path, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError) as error:
             raise InputError(f"cannot read '{path}': {error}") from error
+    bands = image.getbands() if hasattr(image, "getbands") else ()
+    if len(bands) > 1:
+        raise InputError(f"the picture has the bands {', '.join(bands)}", 'its grey values, picture.convert("L")')
     return np.asarray(image)
+
+
+def _mask(image, given):
+    """What a masked array masks, and what the option mask= leaves out besides."""
+    own = np.ma.getmaskarray(image)
+    if given is None:
+        return own
+    given = _array(given)
+    if given.shape != own.shape:
+        raise InputError(f"the mask has the shape {given.shape}, the array {own.shape}")
+    return np.where(own, True, given)
 
 
 def _described(array):
@@ -83,7 +97,8 @@ class Session:
     >>> result.arrays["all/fraction"][1, 0]
     0.03125
 
-    Without one, functions of the module use a session of their thread, with all cores. `comm` is a communicator of
+    Without one, functions of the module use a session of their thread, with all cores. One thread at a time uses a
+    session. The child of a fork opens one with threads=1. `comm` is a communicator of
     mpi4py: then every call is collective, with the same arrays on all ranks.
     """
 
@@ -203,19 +218,19 @@ class Session:
     def _call(self, function, kind, image, options):
         handle, result, lent = self._open(), c_void_p(), []
         array = _array(image)
-        if np.ma.isMaskedArray(image) and np.ma.is_masked(image):
-            options.setdefault("mask", np.ma.getmaskarray(image))
+        if np.ma.is_masked(image):
+            options["mask"] = _mask(image, options.get("mask"))
         try:
             field = self._lend("image", array, lent)
             text = _words(dict(self._lend_options(options, lent)))
             with self._holding_signals():
                 code = function(handle, field, text, byref(result))
-            made = kind(result) if code == 0 else None
             self._settle(code)
+            return kind(result)
         finally:
+            lib.mesoforge_result_free(result)
             for field, _ in lent:
                 lib.mesoforge_field_free(handle, field)
-        return made
 
 
 _own = threading.local()

@@ -69,4 +69,15 @@ static inline void live(struct life *l, size_t until)
     }
 }
 
+/* To the bit. */
+static inline void have_same_weights(struct life *a, struct life *b)
+{
+    size_t n, m;
+    float *of_a = weights_of(&a->t, &n), *of_b = weights_of(&b->t, &m);
+
+    CHECK(n == m && apart(n, of_a, of_b) == 0);
+    free(of_a);
+    free(of_b);
+}
+
 #endif

@@ -158,6 +158,7 @@ def watched():
     """Lines of a pipe, a table on a terminal, objects with --json; it ends in time, by a signal, and where nobody reads."""
     status, out, err = run("--watch", "0.2s", "--max-hours", 0.9 / 3600, ranks=3, gpus={"gpus": 2}, CUDA_VISIBLE_DEVICES="1")
     rows = list(csv.DictReader(io.StringIO(out)))
+    columns = list(rows[0])
     looks = sorted({row["time"] for row in rows})
     check(status == 0 and 3 <= len(looks) <= 5, f"looks: {status} {looks} {err}")
     last = [row for row in rows if row["time"] == looks[-1]]
@@ -169,7 +170,7 @@ def watched():
     check(programs == {"mesoforge": str(500 << 20), "": ""}, f"programs: {programs}")
     status, out, _ = run("--watch", "0.1s", "--max-hours", 0.05 / 3600, "--json", gpus={"gpus": 1})
     rows = [json.loads(line) for line in out.splitlines()]
-    check(status == 0 and [r["device"] for r in rows] == ["cores", "gpu0", "gpu0", "gpu0"] and rows[0]["use"] is None, f"--json: {out}")
+    check(status == 0 and [r["device"] for r in rows] == ["cores", "gpu0", "gpu0", "gpu0"] and rows[0]["use"] is None and all(list(r) == columns for r in rows), f"--json: {out}")
     near, far = pty.openpty()
     job = subprocess.Popen([program, "probe", "--watch", "0.1s"], stdout=far, stderr=far)
     os.close(far)

@@ -170,7 +170,10 @@ static int print_json(const struct watch *w, const struct row *row, double time)
 
     name_device(row, device);
     MF_JSON(j, "time", time, "node", node_of(w, row), "device", (const char *)device);
-    if (row->pid) mf_json_int(j, "pid", row->pid);
+    if (row->pid)
+        mf_json_int(j, "pid", row->pid);
+    else
+        mf_json_null(j, "pid");
     mf_json_some(j, "program", row->program);
     mf_json_finite(j, "use", row->use);
     mf_json_finite(j, "memory", row->memory);

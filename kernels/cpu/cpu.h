@@ -29,14 +29,6 @@ extern const struct mf_move_ops mf_move_cpu;
 extern const struct mf_field_ops mf_field_cpu;
 extern const struct mf_optim_ops mf_optim_cpu;
 extern const struct mf_flux_ops mf_flux_cpu;
-/* flux_grid.c */
-void mf_cpu_flux_wrap(struct mf_queue *q, const struct mf_flux_grid *g, int axis, float jump, float *x);
-void mf_cpu_flux_lift(struct mf_queue *q, const struct mf_flux_grid *g, ptrdiff_t z, float jump, float *x);
-void mf_cpu_flux_coarsen(struct mf_queue *q, const struct mf_flux_grid *g, struct mf_flux_step by,
-                         const struct mf_flux_grid *coarse);
-void mf_cpu_flux_finish(struct mf_queue *q, const struct mf_flux_grid *g);
-void mf_cpu_flux_energy(struct mf_queue *q, const struct mf_flux_grid *g, const float *x, double *out);
-void mf_cpu_flux_through(struct mf_queue *q, const struct mf_flux_grid *g, int axis, const float *x, double *out);
 extern const struct mf_meanfield_ops mf_meanfield_cpu;
 #define MF_FAMILY(ID, family, ...) extern const struct mf_slice_ops mf_##family##_cpu;
 MF_LIST_SLICES(MF_FAMILY)

@@ -123,6 +123,14 @@ static void solve_coarsest(const struct mf_flow *flow, const struct mf_flow_leve
     for (int i = 0; i < SWEEPS; ++i) smooth(flow, l, 1, b, x);
 }
 
+static void restrict_to(const struct mf_flow *flow, const struct mf_flow_level *l, const struct mf_flow_level *next,
+                        const float *b, float *x)
+{
+    mf_flow_border(flow, l, 0, x);
+    if (l->grid.n[0])
+        flow->queue->backend->flux->restrict_to(flow->queue, &l->grid, &next->part, l->by, b, x, next->b + next->skip);
+}
+
 /* From x = 0: both colours, and the residual on the next level. */
 static void descend(const struct mf_flow *flow, const struct mf_flow_level *l, const struct mf_flow_level *next,
                     const float *b, float *x)
@@ -136,14 +144,7 @@ static void descend(const struct mf_flow *flow, const struct mf_flow_level *l, c
     if (l->grid.n[0]) ops->begin(flow->queue, &l->grid, b, x);
     mf_flow_border(flow, l, 0, x);
     if (l->grid.n[0]) ops->relax(flow->queue, &l->grid, 1, b, x);
-}
-
-static void restrict_to(const struct mf_flow *flow, const struct mf_flow_level *l, const struct mf_flow_level *next,
-                        const float *b, float *x)
-{
-    mf_flow_border(flow, l, 0, x);
-    if (l->grid.n[0])
-        flow->queue->backend->flux->restrict_to(flow->queue, &l->grid, &next->part, l->by, b, x, next->b + next->skip);
+    restrict_to(flow, l, next, b, x);
 }
 
 /* Each level below the first is visited twice. Colours are taken backwards afterwards, so the cycle is symmetric. */
@@ -161,8 +162,8 @@ void mf_flow_cycle(const struct mf_flow *flow, size_t k, float *x, const float *
         } else {
             smooth(flow, l, 1, b, x);
             smooth(flow, l, 0, b, x);
+            restrict_to(flow, l, next, b, x);
         }
-        if (visit || !is_closed(flow, l)) restrict_to(flow, l, next, b, x);
         if (next->whole && !l->whole) mf_flow_share(flow, next, next->b);
         mf_flow_cycle(flow, k + 1, next->x, next->b);
         if (l->grid.n[0])

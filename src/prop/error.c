@@ -178,12 +178,19 @@ static int conduct_parts(const struct mf_comm *comm, struct mf_queue *queue, str
     return rc;
 }
 
+/* The edge of a cube with as many voxels as one of @p parts; of an image that of a square. */
+static double edge_of(const struct mf_micro *m, double parts)
+{
+    const double voxels = (double)m->slab.dims[0] * (double)m->slab.dims[1] * (double)m->slab.dims[2] / parts;
+
+    return m->ndim == 2 ? sqrt(voxels) : cbrt(voxels);
+}
+
 static void summarise(const struct mf_micro *m, size_t parts, const double *k, struct mf_conduct_parts *out)
 {
-    const double voxels = (double)m->slab.dims[0] * (double)m->slab.dims[1] * (double)m->slab.dims[2];
     double sum = 0;
 
-    *out = (struct mf_conduct_parts){.count = parts, .edge = pow(voxels / (double)parts, 1. / m->ndim)};
+    *out = (struct mf_conduct_parts){.count = parts, .edge = edge_of(m, (double)parts)};
     for (size_t i = 0; i < parts; ++i) out->mean += k[i] / (double)parts;
     for (size_t i = 0; i < parts; ++i) sum += (k[i] - out->mean) * (k[i] - out->mean);
     out->deviation = sqrt(sum / (double)(parts - 1));
@@ -214,9 +221,7 @@ int mf_conduct_sample_error(const struct mf_comm *comm, struct mf_queue *queue, 
                             const struct mf_micro *micro, int axis, const struct mf_conduct_opts *opts,
                             struct mf_conduct_sample *out)
 {
-    const size_t *n = micro->slab.dims;
-
-    *out = (struct mf_conduct_sample){.edge = pow((double)n[0] * (double)n[1] * (double)n[2], 1. / micro->ndim)};
+    *out = (struct mf_conduct_sample){.edge = edge_of(micro, 1)};
     for (size_t c = 0, cuts = 2; c < MF_CONDUCT_CUTS && is_large(micro, cuts); ++c, cuts *= 2) {
         const size_t parts = micro->ndim == 2 ? cuts * cuts : cuts * cuts * cuts;
         double k[64] = {0};

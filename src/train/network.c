@@ -387,7 +387,7 @@ void mf_network_free(struct mf_network *n)
     mf_layout_free(&n->layout);
     free(n->norm);
     free(n->slot);
-    free(n->stage_of);
+    mf_device_map_free(&n->cut);
     free(n->link);
     mf_net_free(n->net);
     *n = (struct mf_network){0};

@@ -10,6 +10,7 @@
 #include "src/model/weights.h"
 #include "src/net/build.h"
 #include "src/net/pass.h"
+#include "src/place/device_map.h"
 #include "src/train/learn.h"
 
 /** How far a list is compiled. */
@@ -99,12 +100,11 @@ struct mf_network {
     size_t stages, own;       /* of a pipeline, and this rank's. 1: there is none. Else: */
     size_t slots;             /* micro-batches that are under way here; then `last` is that of slot 0 */
     struct mf_pipe_slot *slot;
-    struct mf_list *begin; /* clears gradients; NULL: they are not added to */
-    size_t parts;
-    int *stage_of;       /* [parts] */
-    unsigned char *link; /* [stages][stages] 1 where messages pass */
-    int *norm, norms;    /* values [layout.buckets]: squared norm of the own gradients of a bucket; array of all */
-    int biases;          /* array of the balance biases of all mixtures; -1: there are none */
+    struct mf_list *begin;    /* clears gradients; NULL: they are not added to */
+    struct mf_device_map cut; /* stages of its parts */
+    unsigned char *link;      /* [stages][stages] 1 where messages pass */
+    int *norm, norms;         /* values [layout.buckets]: squared norm of the own gradients of a bucket; array of all */
+    int biases;               /* array of the balance biases of all mixtures; -1: there are none */
     struct mf_queue *queue;
     struct mf_stage stage; /* of weights on their way between the device and checkpoints; not with offload */
 };

@@ -1,87 +1,43 @@
 /* See pipeline.h. */
 #include "src/train/pipeline.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
-#include "src/place/parts.h"
+#include "src/place/pipeline.h"
 
 size_t mf_pipeline_slots(size_t micro, size_t stages, size_t stage) { return mf_min(micro, stages - stage); }
 
 /* -- stages -- */
 
-/* The fewest stages of neighbouring parts of which none has more than @p most. Fills them to @p stage, if it is there,
- * and leaves each of @p stages a part. */
-static size_t fill(const double *cost, size_t parts, double most, size_t stages, int *stage)
+static int cut(const struct mf_list *list, size_t stages, struct mf_device_map *placement)
 {
-    size_t used = 0;
-    double now = 0;
+    size_t *part = MF_MUST(malloc((list->nodes + 1) * sizeof *part), "parts");
+    struct mf_parts parts = {.count = mf_parts_number(list, part, NULL)};
+    int rc;
 
-    for (size_t k = 0; k < parts; ++k) {
-        const int must = stage && k > 0 && parts - k < stages - used; /* one part for each that follows */
-
-        if (k > 0 && (now + cost[k] > most || must)) {
-            ++used;
-            now = 0;
-        }
-        now += cost[k];
-        if (stage) stage[k] = (int)used;
-    }
-    return used + 1;
-}
-
-/* The least limit is a sum of neighbours. */
-static double least_limit(const double *cost, size_t parts, size_t stages)
-{
-    double best = INFINITY, largest = 0;
-
-    for (size_t k = 0; k < parts; ++k) largest = fmax(largest, cost[k]);
-    for (size_t i = 0; i < parts; ++i) {
-        double sum = 0;
-
-        for (size_t k = i; k < parts; ++k) {
-            sum += cost[k];
-            if (sum >= largest && sum < best && fill(cost, parts, sum, stages, NULL) <= stages) best = sum;
-        }
-    }
-    return best;
-}
-
-static int cut(struct mf_network *n, const struct mf_list *list, const size_t *part)
-{
-    double *cost = MF_MUST(calloc(n->parts, sizeof *cost), "operations of blocks");
-    const int rc = n->parts < n->stages
-                       ? mf_fail(MF_USAGE,
-                                 "--pp %zu: the network has %zu parts, and each stage has at least one; try: "
-                                 "--pp %zu",
-                                 n->stages, n->parts, n->parts)
-                       : MF_OK;
-
-    for (size_t i = 0; i < list->nodes; ++i) cost[part[i]] += mf_node_operations(list->net, &list->node[i]);
-    n->stage_of = MF_MUST(calloc(n->parts, sizeof *n->stage_of), "stages");
-    if (rc == MF_OK) fill(cost, n->parts, least_limit(cost, n->parts, n->stages), n->stages, n->stage_of);
-    free(cost);
+    parts.part = MF_MUST(calloc(parts.count, sizeof *parts.part), "operations of parts");
+    for (size_t i = 0; i < list->nodes; ++i)
+        parts.part[part[i]].operations += mf_node_operations(list->net, &list->node[i]);
+    rc = mf_place_stages(&parts, stages, NULL, NULL, placement);
+    free(parts.part);
+    free(part);
     return rc;
 }
 
 int mf_pipeline_mark(struct mf_network *n, struct mf_list *list)
 {
-    size_t *part = MF_MUST(malloc((list->nodes + 1) * sizeof *part), "parts");
-    const size_t parts = mf_parts_number(list, part, NULL);
-    int rc = MF_OK;
+    const struct mf_parts none = {0}; /* single weights are where their parts are */
+    size_t *stage;
 
-    if (!n->stage_of) {
-        n->parts = parts;
-        rc = cut(n, list, part);
-    }
-    MF_ASSERT(n->parts == parts);
-    for (size_t i = 0; i < list->nodes; ++i) list->node[i].stage = n->stage_of[part[i]];
-    free(part);
-    return rc;
+    if (!n->cut.device) MF_TRY(cut(list, n->stages, &n->cut));
+    stage = MF_MUST(malloc((list->nodes + 1) * sizeof *stage), "stages");
+    mf_device_map_nodes(&n->cut, &none, list, stage);
+    for (size_t i = 0; i < list->nodes; ++i) list->node[i].stage = (int)stage[i];
+    free(stage);
+    return MF_OK;
 }
 
 /* -- lists -- */

@@ -1,6 +1,6 @@
 # The library, as a host sees it.
 mf_test(NAME lib SOURCE unit/lib.c ROOM libmesoforge)
-target_link_libraries(lib PRIVATE m Threads::Threads)
+target_link_libraries(lib PRIVATE m Threads::Threads OpenMP::OpenMP_C)
 
 if(NOT MF_SANITIZE)
   add_library(host_calls MODULE tool/host_calls.c)

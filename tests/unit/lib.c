@@ -1,11 +1,14 @@
 /* The library as a host sees it: sessions, fields, options, results, refusals. It prints nothing where all is well. */
 #include <dirent.h>
+#include <locale.h>
 #include <math.h>
+#include <omp.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -467,19 +470,79 @@ static void forked_inside(void)
     mesoforge_close(h.session);
 }
 
-/* The arithmetic of the host is as it was: tiny numbers are no zeros, and its threads are as many. */
-static void leaves_its_host(void)
+/* Is the arithmetic of the host as it was: are tiny numbers no zeros? */
+static int rounds_as(unsigned control)
 {
 #ifdef __SSE2__
-    const unsigned before = _mm_getcsr();
-    struct host h = start(NULL);
-
-    CHECK((_mm_getcsr() & 0x8040) == (before & 0x8040));
-    mesoforge_result_free(measure(&h, "limit-to=6"));
-    CHECK((_mm_getcsr() & 0x8040) == (before & 0x8040));
-    mesoforge_close(h.session);
+    return (_mm_getcsr() & 0x8040) == (control & 0x8040);
+#else
+    return (int)control == 0;
 #endif
 }
+
+static void check_host(int threads, unsigned control)
+{
+    CHECK(rounds_as(control));
+    CHECK(omp_get_max_threads() == threads);
+    CHECK(uselocale((locale_t)0) == LC_GLOBAL_LOCALE);
+}
+
+/* The thread of the host has its arithmetic, its number of threads and its locale after every call. */
+static void leaves_its_host(void)
+{
+    const int before = omp_get_max_threads();
+    unsigned control = 0;
+    struct host h;
+
+#ifdef __SSE2__
+    control = _mm_getcsr();
+#endif
+    omp_set_num_threads(3);
+    h = start(NULL);
+    check_host(3, control);
+    mesoforge_result_free(measure(&h, "limit-to=6"));
+    check_host(3, control);
+    mesoforge_close(h.session);
+    check_host(3, control);
+    omp_set_num_threads(before);
+}
+
+#ifndef __SANITIZE_ADDRESS__ /* it needs addresses of its own */
+static void tell(void *context, const char *line)
+{
+    if (write(*(const int *)context, line, strlen(line)) < 0) _exit(1);
+}
+
+/* The library has no memory for the words of its options. */
+static _Noreturn void break_it(int file)
+{
+    static char blanks[1 << 22];
+    struct host h = start(NULL);
+    mesoforge_result *r;
+
+    memset(blanks, ' ', sizeof blanks - 1);
+    mesoforge_on_broken(tell, &file);
+    CHECK(setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}) == 0 && setrlimit(RLIMIT_AS, &(struct rlimit){1, 1}) == 0);
+    (void)mesoforge_characterize(h.session, h.field, blanks, &r);
+    _exit(1);
+}
+
+/* Where the library breaks, the host gets one line, and then the process ends by abort(). */
+static void tells_what_broke(void)
+{
+    char line[256] = "";
+    int ends[2], status = 0;
+    pid_t child;
+
+    CHECK(pipe(ends) == 0);
+    child = fork();
+    if (child == 0) break_it(ends[1]);
+    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    close(ends[1]);
+    CHECK(read(ends[0], line, sizeof line - 1) > 0 && strstr(line, "memory") && strchr(line, '\n'));
+    close(ends[0]);
+}
+#endif
 
 static double processor_time(void)
 {
@@ -527,6 +590,9 @@ int main(void)
     forked();
     forked_inside();
     leaves_its_host();
+#ifndef __SANITIZE_ADDRESS__
+    tells_what_broke();
+#endif
     calls_are_cheap();
     return failures != 0;
 }

@@ -30,7 +30,6 @@ static const char *const of_program[] = {"microstructure_filenames",
                                          "print-config",
                                          "help",
                                          "realisations",
-
                                          "save-gradient",
                                          "outfile-data-steps",
                                          "checkpoint-every",
@@ -74,14 +73,9 @@ static int add(struct list *list, char *word, const struct mf_opt *const *tables
     const size_t length = value ? (size_t)(value - word) : strlen(word);
     const int same = strlen(list->key) == length && strncmp(list->key, word, length) == 0;
 
-    if (!value) {
-        list->key = "";
-        list->argv[list->argc++] = dashed(word);
-        return MF_OK;
-    }
-    *value = '\0';
-    if (!mf_options_is_list(tables, word)) {
-        *value = '=';
+    if (value) *value = '\0';
+    if (!value || !mf_options_is_list(tables, word)) {
+        if (value) *value = '=';
         list->key = "";
         list->argv[list->argc++] = dashed(word);
         return MF_OK;

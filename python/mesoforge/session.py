@@ -64,7 +64,11 @@ def _array(image):
 
 
 def _mask(image, given):
-    """What a masked array masks, and what the option mask= leaves out besides."""
+    """The option mask=, which may be what an image may be, and what a masked array masks besides."""
+    if given is not None and not isinstance(given, (str, os.PathLike)):
+        given = _array(given)
+    if not np.ma.is_masked(image):
+        return given
     own = np.ma.getmaskarray(image)
     if given is None:
         return own
@@ -218,8 +222,7 @@ class Session:
     def _call(self, function, kind, image, options):
         handle, result, lent = self._open(), c_void_p(), []
         array = _array(image)
-        if np.ma.is_masked(image):
-            options["mask"] = _mask(image, options.get("mask"))
+        options["mask"] = _mask(image, options.get("mask"))
         try:
             field = self._lend("image", array, lent)
             text = _words(dict(self._lend_options(options, lent)))

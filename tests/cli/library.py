@@ -191,6 +191,8 @@ def inputs():
     given = mesoforge.characterize(image, mask=cover, limit_to=4)
     plain = mesoforge.characterize(image[:, 10:], limit_to=4, non_periodic=True)
     check(np.array_equal(masked["all/s2"], given["all/s2"]), "a masked array is no mask")
+    listed = mesoforge.characterize(image, mask=cover.tolist(), limit_to=4)
+    check(np.array_equal(listed["all/s2"], given["all/s2"]), "a list is no mask")
     halves = [cover & (np.indices(cover.shape)[0] % 2 == k) for k in (0, 1)]
     both = mesoforge.characterize(np.ma.MaskedArray(image, mask=halves[0]), mask=halves[1], limit_to=4)
     check(np.array_equal(both["all/s2"], given["all/s2"]), "mask= and a masked array are not both heeded")

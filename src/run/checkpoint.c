@@ -9,6 +9,7 @@
 #include "io/seal.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/run/checkpoint_priv.h"
 #include "src/run/problem.h"
 
@@ -182,6 +183,13 @@ double mf_checkpoint_bytes(const struct mf_checkpoint *c)
 }
 
 /* -- the two files of a run -- */
+
+char *mf_checkpoint_stem(const char *output)
+{
+    const char *base = mf_name_base(output), *dot = strrchr(base, '.');
+
+    return mf_format("%.*s", (int)((dot && dot > base ? dot : strchr(base, 0)) - output), output);
+}
 
 char *mf_checkpoint_name(const char *stem, int which)
 {

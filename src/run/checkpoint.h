@@ -99,6 +99,9 @@ void mf_checkpoint_look(const struct mf_comm *comm, const char *stem, int quiet,
 int mf_checkpoint_newest(const struct mf_comm *comm, const char *stem, struct mf_checkpoint_pair *pair,
                          struct mf_checkpoint **in);
 
+/** The stem of a run's checkpoints: the path of its output without the ending. The caller frees. Local. */
+char *mf_checkpoint_stem(const char *output);
+
 /** "STEM.ckpt-a.h5" or b; the caller frees. */
 char *mf_checkpoint_name(const char *stem, int which);
 

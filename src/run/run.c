@@ -28,10 +28,9 @@ static char *beside(const char *path, const char *word)
 
 static void open_names(struct mf_run *run)
 {
-    const char *path = run->output, *dot = strrchr(path, '.');
-    const size_t n = dot && dot > mf_name_base(path) ? (size_t)(dot - path) : strlen(path);
+    const char *path = run->output;
 
-    run->stem = MF_MUST(strndup(path, n), "a name");
+    run->stem = mf_checkpoint_stem(path);
     run->metrics = beside(path, "metrics.jsonl");
     run->stop_file = beside(path, "STOP");
     run->save_file = beside(path, "CHECKPOINT");

@@ -230,16 +230,16 @@ static int look(struct follow *f, int *over)
 /* A run that is stopped leaves a checkpoint. One that is killed may have left one before. */
 static int has_checkpoint(const struct follow *f)
 {
-    char *path = output_path(f), *dot = strrchr(path, '.');
+    char *path = output_path(f), *stem = mf_checkpoint_stem(path);
     int has = 0;
 
-    if (dot && dot > mf_name_base(path)) *dot = 0;
     for (int which = 0; which < 2; ++which) {
-        char *name = mf_checkpoint_name(path, which);
+        char *name = mf_checkpoint_name(stem, which);
 
         has |= access(name, F_OK) == 0;
         free(name);
     }
+    free(stem);
     free(path);
     return has;
 }

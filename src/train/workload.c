@@ -126,7 +126,7 @@ static size_t batch_of(size_t each, size_t passes)
     return is_power || batch * passes == each ? batch : 0;
 }
 
-enum { BATCHES = 130, MICRO = 4 /* passes for each stage of a pipeline, whose first and last ones idle less then */ };
+enum { BATCHES = 130 };
 
 /* Samples of a pass to try, from all that a rank has in a step down to one: for 1, 2, 3, 4, 6, 8, 12, ... passes. */
 static size_t batches_of(const struct mf_train_work *w, size_t ranks, size_t least, size_t batch[BATCHES])
@@ -144,7 +144,7 @@ static size_t batches_of(const struct mf_train_work *w, size_t ranks, size_t lea
     }
     if (each < least) least = each;
     if (stages > 1) {
-        while (passes < MICRO * stages) passes *= 2;
+        while (passes < MF_TRAIN_AHEAD * stages) passes *= 2;
         passes = mf_min(each, passes);
         least = 1;
     }

@@ -34,6 +34,9 @@ struct mf_train_work {
     int worth;
 };
 
+/** Passes of a step for each stage of a pipeline, unless the user requests others. So stages wait little. */
+enum { MF_TRAIN_AHEAD = 4 };
+
 /** The workload. Its context is a struct mf_train_work. */
 extern const struct mf_plan_workload mf_train_workload;
 

@@ -273,7 +273,8 @@ static int find_batches(const struct mf_train_cmd *o, const struct mf_train_kind
     opts->effective = effective;
     opts->batch = batch    ? (batch < each ? batch : each)
                   : passes ? (each + passes - 1) / passes
-                           : part_of(each, opts->stages > 1 ? mf_max(1, each / (4 * opts->stages)) : USUAL, o->exact);
+                           : part_of(each, opts->stages > 1 ? mf_max(1, each / (MF_TRAIN_AHEAD * opts->stages)) : USUAL,
+                                     o->exact);
     return MF_OK;
 }
 

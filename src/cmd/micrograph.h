@@ -26,11 +26,17 @@
         MF_OPT(type, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um")
 
 /** Which of its values are phases (of reconstruct: those of the initial field and of fixed voxels). */
-#define MF_PHASES_ROWS(type)                                                                                       \
+#define MF_LABEL_ROWS(type)                                                                                        \
     MF_OPT(type, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"), \
-        MF_OPT(type, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),          \
-        MF_OPT(type, "grey-values", grey_values, MF_FLAG, NULL,                                                    \
-               "real values in [0,1] are an indicator, not binarised")
+        MF_OPT(type, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255")
+#define MF_PHASES_ROWS(type)                                                     \
+    MF_LABEL_ROWS(type), MF_OPT(type, "grey-values", grey_values, MF_FLAG, NULL, \
+                                "real values in [0,1] are an indicator, not binarised")
+
+/** mf_micro_read() with --spacing, --crop and the command that was typed. Refuses as that does, and as
+ * mf_spacing_fits(). Collective. */
+int mf_micrograph_read(const struct mf_session *session, const char *file, const struct mf_reals *spacing,
+                       const struct mf_longs *crop, struct mf_micro_read read, struct mf_micro *micro);
 
 /* -- where fields stay: --residency -- */
 

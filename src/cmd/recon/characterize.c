@@ -157,28 +157,18 @@ static int check_all(const struct mf_session *session, const struct mf_character
 static int read_file(const struct mf_session *session, const struct mf_characterize_cmd *o, const char *file,
                      struct mf_micro *micro)
 {
-    double spacing[3];
-    struct mf_crop crop;
-    char *command = mf_command_typed(session);
-    struct mf_micro_read read = {.threshold = o->threshold,
-                                 .label_count = o->labels.count,
-                                 .labels = o->labels.at,
-                                 .spacing = o->spacing.count ? spacing : NULL,
-                                 .unit = o->unit,
-                                 .dataset = o->dataset,
-                                 .mask = o->mask,
-                                 .crop = mf_crop_of(&o->crop, &crop),
-                                 .crop_bar = o->crop_bar,
-                                 .command = command,
-                                 .grey = o->grey_values || !o->multiphase};
+    const struct mf_micro_read read = {.threshold = o->threshold,
+                                       .label_count = o->labels.count,
+                                       .labels = o->labels.at,
+                                       .unit = o->unit,
+                                       .dataset = o->dataset,
+                                       .mask = o->mask,
+                                       .crop_bar = o->crop_bar,
+                                       .grey = o->grey_values || !o->multiphase};
     int rc;
 
-    mf_spacing_spread(&o->spacing, spacing);
-    rc = mf_micro_read(session->comm, session->arena, file, &read, micro);
-    free(command);
-    MF_TRY(rc);
-    rc = mf_spacing_fits(&o->spacing, micro->ndim);
-    if (rc == MF_OK) rc = mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey_values, micro);
+    MF_TRY(mf_micrograph_read(session, file, &o->spacing, &o->crop, read, micro));
+    rc = mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey_values, micro);
     if (rc != MF_OK) mf_micro_free(micro);
     return rc;
 }

@@ -40,8 +40,7 @@ static const struct mf_opt rows[] = {
            "the errors of the grid and of the sample as well; takes about three times as long"),
     MF_OPT(properties, "edge-for", edge_for, MF_TEXT, NULL,
            "only the edge of a volume whose conductivity would deviate by so much, as 1%"),
-    MF_OPT(properties, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"),
-    MF_OPT(properties, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_LABEL_ROWS(properties),
     MF_ARRAY_ROWS(properties),
     MF_OPT_END};
 
@@ -116,29 +115,16 @@ static size_t label_span(const struct properties *o)
 static int read_file(const struct mf_session *session, const struct properties *o, const char *file,
                      struct mf_micro *micro)
 {
-    double spacing[3];
-    struct mf_crop crop;
-    char *command = mf_command_typed(session);
-    struct mf_micro_read read = {.threshold = o->threshold,
-                                 .label_count = o->labels.count,
-                                 .labels = o->labels.at,
-                                 .label_span = label_span(o),
-                                 .spacing = o->spacing.count ? spacing : NULL,
-                                 .unit = o->unit,
-                                 .dataset = o->dataset,
-                                 .crop = mf_crop_of(&o->crop, &crop),
-                                 .crop_bar = o->crop_bar,
-                                 .command = command,
-                                 .unhashed = 1};
-    int rc;
+    const struct mf_micro_read read = {.threshold = o->threshold,
+                                       .label_count = o->labels.count,
+                                       .labels = o->labels.at,
+                                       .label_span = label_span(o),
+                                       .unit = o->unit,
+                                       .dataset = o->dataset,
+                                       .crop_bar = o->crop_bar,
+                                       .unhashed = 1};
 
-    mf_spacing_spread(&o->spacing, spacing);
-    rc = mf_micro_read(session->comm, session->arena, file, &read, micro);
-    free(command);
-    MF_TRY(rc);
-    rc = mf_spacing_fits(&o->spacing, micro->ndim);
-    if (rc != MF_OK) mf_micro_free(micro);
-    return rc;
+    return mf_micrograph_read(session, file, &o->spacing, &o->crop, read, micro);
 }
 
 static void warn_of_absent(const struct mf_longs *conducting, const struct mf_micro *micro, const char *file)

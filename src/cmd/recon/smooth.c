@@ -28,8 +28,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(smooth, "strength", strength, MF_REAL, "1", "standard deviation of the Gaussian [voxels], above 0"),
     MF_OPT(smooth, "keep_fractions", keep, MF_FLAG, NULL, "every phase keeps its number of voxels"),
     MF_OPT(smooth, "non_periodic", periodic, MF_UNFLAG, NULL, "means over what lies inside (else borders are joined)"),
-    MF_OPT(smooth, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"),
-    MF_OPT(smooth, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_LABEL_ROWS(smooth),
     MF_OPT(smooth, "crop", crop, MF_LONGS, NULL, "Y X HEIGHT WIDTH [pixels]: the part of an image that is read"),
     MF_OPT(smooth, "crop_bar", crop_bar, MF_FLAG, NULL, "cuts the data bar off an image, as match does"),
     MF_CHOICE(smooth, "compat", compat, "none", "none|mcrpy",
@@ -134,14 +133,9 @@ static int smooth_it(struct mf_session *s, const struct smooth *o, struct mf_mic
 static int run(struct mf_session *s, void *options)
 {
     const struct smooth *o = options;
-    struct mf_crop crop;
-    char *command = mf_command_typed(s);
-    struct mf_micro_read read = {.threshold = o->threshold,
-                                 .label_count = o->labels.count,
-                                 .labels = o->labels.at,
-                                 .crop = mf_crop_of(&o->crop, &crop),
-                                 .crop_bar = o->crop_bar,
-                                 .command = command};
+    const struct mf_micro_read read = {
+        .threshold = o->threshold, .label_count = o->labels.count, .labels = o->labels.at, .crop_bar = o->crop_bar};
+    const struct mf_reals spacing = {.count = 0}; /* the file's */
     struct mf_micro micro = {0};
     const char *const *files, *file;
     char *path = NULL, *stem;
@@ -149,7 +143,7 @@ static int run(struct mf_session *s, void *options)
 
     mf_options_positional(s->options, &files);
     file = files[0];
-    rc = mf_micro_read(s->comm, s->arena, file, &read, &micro);
+    rc = mf_micrograph_read(s, file, &spacing, &o->crop, read, &micro);
     stem = MF_MUST(mf_stem(file), "a file name");
     if (rc == MF_OK) rc = mf_session_path(s, stem, "_smoothed.h5", &path);
     if (rc == MF_OK) rc = mf_session_spares(s, path, 1, &file);
@@ -160,7 +154,6 @@ static int run(struct mf_session *s, void *options)
     mf_micro_free(&micro);
     free(stem);
     free(path);
-    free(command);
     return rc;
 }
 

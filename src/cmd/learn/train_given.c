@@ -77,10 +77,11 @@ static void settle_step(const struct mf_session *s, struct mf_train_cmd *o)
                *passes = mf_options_wished(s->options, "accumulation-steps");
     const long each = o->batch ? o->batch : batch ? strtol(batch, NULL, 10) : 0;
     const long times = o->accumulation ? o->accumulation : passes ? strtol(passes, NULL, 10) : 1;
+    const struct mf_train_opts crew = {.tensor = (size_t)o->tensor, .stages = (size_t)o->stages};
 
     if (strcmp(o->plan, "off") == 0 || !(batch || passes) || each < 1 || times < 1) return;
     if (mf_options_given(s->options, "effective-batch") || (o->batch && o->accumulation)) return;
-    o->effective = each * times * s->comm->size / ((o->tensor ? o->tensor : 1) * (o->stages ? o->stages : 1));
+    o->effective = each * times * (long)mf_train_data(&crew, (size_t)s->comm->size);
     mf_info("the configuration has %ld x %ld samples of a rank: a step has %ld, and its passes are chosen; "
             "--no_auto_optimize takes them as they stand",
             times, each, o->effective);

@@ -140,11 +140,9 @@ static int show_lists(void *context, const struct mf_plan *plan)
 /* Ranks of the plan, as far as they are known before the search. */
 static size_t ranks_of(const struct mf_session *s, const struct plan_cmd *o)
 {
-    const long tensor = o->moe.train.tensor ? o->moe.train.tensor : 1, stages = o->moe.train.stages;
+    const struct mf_train_opts crew = {.tensor = (size_t)o->moe.train.tensor, .stages = (size_t)o->moe.train.stages};
 
-    return o->wish.ranks      ? (size_t)o->wish.ranks
-           : o->wish.hardware ? (size_t)(tensor * (stages ? stages : 1))
-                              : (size_t)s->comm->size;
+    return o->wish.ranks ? (size_t)o->wish.ranks : o->wish.hardware ? mf_train_crew(&crew) : (size_t)s->comm->size;
 }
 
 static int plan_set(struct mf_session *s, struct plan_cmd *o, const struct mf_dataset *set)

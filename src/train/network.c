@@ -363,7 +363,6 @@ int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, 
                              .norms = -1,
                              .biases = -1};
     if (wish->micro > 0 && !wish->offload) MF_TRY(mf_stage_open(&n->stage, queue, sizeof(float), STAGED));
-    n->link = MF_MUST(calloc(n->stages * n->stages, 1), "links");
     if (wish->micro > 0) MF_TRY(training(n, wish));
     MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));
     if (wish->compile != MF_COMPILE_NONE) mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE, wish->scope);
@@ -388,7 +387,6 @@ void mf_network_free(struct mf_network *n)
     free(n->norm);
     free(n->slot);
     mf_device_map_free(&n->cut);
-    free(n->link);
     mf_net_free(n->net);
     *n = (struct mf_network){0};
 }

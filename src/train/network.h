@@ -102,7 +102,6 @@ struct mf_network {
     struct mf_pipe_slot *slot;
     struct mf_list *begin;    /* clears gradients; NULL: they are not added to */
     struct mf_device_map cut; /* stages of its parts */
-    unsigned char *link;      /* [stages][stages] 1 where messages pass */
     int *norm, norms;         /* values [layout.buckets]: squared norm of the own gradients of a bucket; array of all */
     int biases;               /* array of the balance biases of all mixtures; -1: there are none */
     struct mf_queue *queue;

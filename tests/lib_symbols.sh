@@ -1,9 +1,10 @@
 #!/bin/sh
 # The library exports its own names alone, has its soname, and leaves to its host what is its host's.
-# usage: lib_symbols.sh LIBRARY PROGRAM HOST_CALLS: the program uses the library and prints nothing
+# usage: lib_symbols.sh LIBRARY HOST_CALLS PROGRAM ...: the programs use the library and print nothing
 set -eu
-[ $# -eq 3 ] || { echo "usage: $0 LIBRARY PROGRAM HOST_CALLS" >&2; exit 2; }
-library=$1 program=$2 calls=$3
+[ $# -ge 3 ] || { echo "usage: $0 LIBRARY HOST_CALLS PROGRAM ..." >&2; exit 2; }
+library=$1 calls=$2
+shift 2
 
 fail() {
     echo "lib_symbols: $1" >&2
@@ -19,5 +20,7 @@ exported=$(nm -D --defined-only "$library" | awk '$3 ~ /^mesoforge_/ { sub(/@.*/
 $exported" | sort | uniq -u | tr '\n' ' ')"
 objdump -p "$library" | grep -q -E 'SONAME +libmesoforge\.so\.1$' || fail "no soname libmesoforge.so.1"
 
-said=$(LD_PRELOAD="$calls" "$program" 2>&1) || fail "$program: ${said:-ends badly}"
-[ -z "$said" ] || fail "it prints: $said"
+for program; do
+    said=$(LD_PRELOAD="$calls" "$program" 2>&1) || fail "$program: ${said:-ends badly}"
+    [ -z "$said" ] || fail "it prints: $said"
+done

@@ -1,6 +1,5 @@
 /* The library as a host sees it: sessions, threads, forks, and the state of its host after calls. It prints nothing
  * where all is well. */
-*is well.* /
 #include <dirent.h>
 #include <locale.h>
 #include <omp.h>
@@ -17,10 +16,7 @@
 
 #include "tests/unit/lib_host.h"
 
-    enum {
-        SESSIONS = SANITIZED ? 200 : 1000,
-        CALLS = 50
-    };
+enum { SESSIONS = SANITIZED ? 200 : 1000, CALLS = 50 };
 
 static void refuses_handles(void)
 {

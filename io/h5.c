@@ -97,6 +97,20 @@ int mf_h5_create(const char *path, const char *name, struct mf_h5 **file)
     return rc;
 }
 
+int mf_h5_change(const char *path, const char *name, struct mf_h5 **file)
+{
+    struct mf_h5 *f = file_new(name, 1);
+    int rc = H5PLset_loading_state(0) < 0 ? mf_h5_refuse(f, "switching plug-ins off", NULL) : MF_OK;
+
+    if (rc == MF_OK) f->id = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    if (rc == MF_OK && f->id < 0) rc = mf_h5_refuse(f, "changing it", NULL);
+    if (rc == MF_OK)
+        *file = f;
+    else
+        file_free(f);
+    return rc;
+}
+
 int mf_h5_signed(int file, const char *path, int *is)
 {
     static const char magic[8] = "\x89HDF\r\n\x1a\n";
@@ -248,6 +262,13 @@ int mf_h5_link(struct mf_h5 *file, const char *object, const char *second)
 
     bad = H5Lcreate_hard(file->id, object, file->id, second, H5P_DEFAULT, H5P_DEFAULT) < 0;
     return bad ? mf_h5_refuse(file, "linking", second) : MF_OK;
+}
+
+int mf_h5_remove(struct mf_h5 *file, const char *object)
+{
+    const int bad = H5Ldelete(file->id, object, H5P_DEFAULT) < 0;
+
+    return bad ? mf_h5_refuse(file, "removing", object) : MF_OK;
 }
 
 /* One value has no extent, several have one. */

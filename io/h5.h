@@ -44,6 +44,10 @@ void mf_h5_begin(void);
  */
 int mf_h5_create(const char *path, const char *name, struct mf_h5 **file);
 
+/** Opens a file to change it, with its name for messages as above. A file of a stranger: in a guarded child. Not
+ * collective. Refuses with MF_OUTPUT. */
+int mf_h5_change(const char *path, const char *name, struct mf_h5 **file);
+
 /** *is: is the open @p file HDF5? Its signature is at the start, or behind another program's user block (MATLAB: 512
  * bytes). Refuses with MF_INPUT, naming @p path, what cannot be read. */
 int mf_h5_signed(int file, const char *path, int *is);
@@ -70,6 +74,8 @@ int mf_h5_put_unsigned(struct mf_h5 *file, const char *object, const char *name,
                        const uint64_t *values);
 /** A second name for an object. */
 int mf_h5_link(struct mf_h5 *file, const char *object, const char *second);
+/** Removes a name; an object without names goes, but its space in the file stays. */
+int mf_h5_remove(struct mf_h5 *file, const char *object);
 /** A text as a dataset of its own; as mf_h5_write(). Fault site "io.write.text". */
 int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text);
 /** Creates a contiguous dataset, nothing written yet. */

@@ -7,7 +7,6 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/desc/measure.h"
-#include "src/prop/conduct.h"
 
 static const size_t lags[MF_PROPERTY_LAGS] = {1, 2, 4, 8, 16};
 
@@ -60,12 +59,8 @@ int mf_properties_conduct(struct mf_properties *p, size_t n, const double *k)
 
     if (!backend->flux) return mf_fail(MF_DEVICE, "%s has no kernels for conduction; try: --device cpu", backend->name);
     p->name = MF_MUST(realloc(p->name, (p->columns + 3) * sizeof *p->name), "names of properties");
-    for (int a = 3 - p->ndim; a < 3; ++a)
-        snprintf(p->name[p->columns++], sizeof *p->name, "conductivity_%s", mf_axis_name(a));
-    for (size_t i = 0; i < n; ++i) {
-        p->k[i] = k[i];
-        p->most = k[i] > p->most ? k[i] : p->most;
-    }
+    p->conduct = mf_conduct_columns(p->ndim, n, k);
+    p->columns += mf_conduct_columns_name(&p->conduct, p->name + p->columns);
     return MF_OK;
 }
 
@@ -136,21 +131,6 @@ static float *put_phase(const struct mf_properties *p, const struct mf_json *pha
     return real;
 }
 
-/* Conductivities along all axes; 0: no way through. */
-static int conduct(const struct mf_properties *p, const struct mf_micro *micro, float *real)
-{
-    struct mf_conduct_opts opts = {.boundary = MF_CONDUCT_PLATES, .tolerance = 1e-4};
-
-    for (int i = 0; i < p->phases; ++i) opts.k[i] = p->k[i] / p->most;
-    for (int a = 3 - p->ndim; a < 3; ++a) {
-        struct mf_conduct got;
-
-        MF_TRY(mf_conduct(&p->self, p->session->queue, p->session->arena, micro, a, &opts, &got));
-        *real++ = (float)(got.k * p->most);
-    }
-    return MF_OK;
-}
-
 int mf_properties_measure(const struct mf_properties *p, struct mf_micro *micro, double length, float *real)
 {
     const struct mf_session *s = p->session;
@@ -162,7 +142,8 @@ int mf_properties_measure(const struct mf_properties *p, struct mf_micro *micro,
     for (int phase = 1; phase < p->phases; ++phase)
         real = put_phase(p, json, phase, fraction_of(micro, phase), length, real);
     mf_json_free(json);
-    return p->most > 0 ? conduct(p, micro, real) : MF_OK;
+    if (!(p->conduct.most > 0)) return MF_OK;
+    return mf_conduct_columns_of(&p->conduct, &p->self, s->queue, s->arena, micro, real);
 }
 
 int mf_properties_of(const struct mf_properties *p, const size_t dims[3], uint8_t *phase, float *real)

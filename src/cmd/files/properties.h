@@ -5,6 +5,7 @@
 
 #include "io/dataset.h"
 #include "src/cmd/cmd.h"
+#include "src/prop/sample.h"
 
 enum { MF_PROPERTY_LAGS = 5 };
 
@@ -17,9 +18,8 @@ struct mf_properties {
     int length;   /* there is a column length, which the caller knows */
     size_t lags;  /* of S2 that fit into half of every extent */
     size_t columns;
-    mf_name *name;           /* [columns]; heap */
-    double k[MF_PHASES_MAX]; /* conductivities; all 0: there are no such columns */
-    double most;             /* the largest */
+    mf_name *name; /* [columns]; heap */
+    struct mf_conduct_columns conduct;
 };
 
 /**

@@ -174,6 +174,62 @@ def columns():
         check(got == [np.float32(k[axis]) for axis in "zyx"], f"sample {i}: {got}, {k}")
 
 
+def added():
+    """Columns that are added to a dataset have the bits of those that synth writes, also after a full disk, and keep everything else."""
+    h5py = runs.optional("h5py")
+    if not h5py:
+        return
+    done = runs.run(PROGRAM, "synth", "--num-samples", 10, "--size", 12, 14, 16, "--output", "plain.h5")
+    check(done.status == 0, f"synth: {done}")
+    before = open("plain.h5", "rb").read()
+    words = ("properties", "plain.h5", "--conductivity", 0.02, 3)
+    done = runs.run(PROGRAM, *words, fault="io.write:visit=6")
+    check(done.status == 7 and "complete samples stay in 'plain.h5.columns'" in done.err and open("plain.h5", "rb").read() == before, f"a full disk: {done}")
+    done = runs.run(PROGRAM, *words[:-1], 4)
+    check(done.status == 2 and "'plain.h5.columns' has rows of other columns" in done.err, f"other conductivities: {done}")
+    got = properties(*words[1:], ranks=3)
+    with h5py.File("plain.h5") as f, h5py.File("set1.h5") as g:
+        ours, theirs = f["/samples/properties"], g["/samples/properties"]
+        theirs_shape = theirs.shape
+        check((ours[:] == theirs[:]).all() and list(ours.attrs["names"]) == list(theirs.attrs["names"]), "added columns are not those of synth")
+        check(np.isclose(got["columns"]["conductivity_z"]["mean"], ours[:, -3].mean(), rtol=1e-6) and ours.attrs["settings"][-1] == got["settings"], f"said: {got}")
+    check(not os.path.exists("plain.h5.columns") and runs.run(PROGRAM, "data", "verify", "plain.h5").status == 0, "the set is sealed, and no rows are left")
+    again = runs.run(PROGRAM, *words)
+    check(again.status == 0 and "10 of 10 samples have their numbers already" in again.err, f"once more: {again}")
+    done = runs.run(PROGRAM, *words[:-1], 4, "--axes", "x")
+    check(done.status == 2 and "has conductivity_x already (conductivity 0.02 3, plates" in done.err, f"other conductivities: {done}")
+    other = properties(*words[1:-1], 6, "--axes", "x", "--boundary", "periodic", "--output", "other.h5")
+    with h5py.File("other.h5") as f:
+        table = f["/samples/properties"]
+        check(table.shape == theirs_shape and "periodic" in table.attrs["settings"][-1] and "plates" in table.attrs["settings"][-2], f"another set: {other}")
+
+
+def images():
+    """A set of images with a structure without a way through, and something of a stranger."""
+    h5py = runs.optional("h5py")
+    if not h5py:
+        return
+    x = np.stack([blobs((16, 18), (0.5, 0.5), seed, 2) for seed in range(4)])
+    x[2, :, 5] = 0
+    with h5py.File("strange.h5", "w") as f:
+        f.create_dataset("samples/x", data=x.astype(np.uint8), chunks=(1, 16, 18), compression="gzip").attrs["phases"] = 2
+        f["notes"] = np.arange(3)
+    got = properties("strange.h5", "--conducting", 1, "--tolerance", 1e-6, ranks=2)
+    with h5py.File("strange.h5") as f:
+        k, names = f["/samples/properties"][:], list(f["/samples/properties"].attrs["names"])
+        check(names == ["conductivity_y", "conductivity_x"] and k[2, 1] == 0 and (f["notes"][:] == np.arange(3)).all() and (f["samples/x"][:] == x).all(), f"images: {k} {names}")
+    check(got["columns"]["conductivity_x"]["no_way_through"] == np.sum(k[:, 1] == 0), f"no way through: {got}")
+    np.save("one.npy", x[1])
+    one = properties("one.npy", "--conducting", 1, "--tolerance", 1e-6)["conductivity"]
+    check([np.float32(one["y"]), np.float32(one["x"])] == list(k[1]), f"one image: {one}, {k[1]}")
+    with h5py.File("grey.h5", "w") as f:
+        f["samples/x"] = x.astype(np.float32)
+    for words, status, said in ((("grey.h5", "--conducting", 1), 3, "images of grey values"), (("strange.h5", "--conductivity", 1, 1, 1), 3, "has 2 phases, but --conductivity has 3"),
+                                (("strange.h5", "--conducting", 1, "--axes", "z"), 3, "no axis z"), (("strange.h5", "--conducting", 2), 3, "names 2")):
+        done = runs.run(PROGRAM, "properties", *words)
+        check(done.status == status and said in done.err, f"{words}: {done}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("volume.npy", blobs((44, 36, 34), (0.5, 0.5), 5, 2.5))
@@ -187,5 +243,7 @@ with tempfile.TemporaryDirectory() as folder:
     grey()
     seam()
     columns()
+    added()
+    images()
     os.chdir("/")
 finish("properties")

@@ -11,8 +11,10 @@
 #include "src/base/text.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/micrograph.h"
+#include "src/cmd/recon/properties_set.h"
 #include "src/cmd/refused.h"
 #include "src/cmd/unused.h"
+#include "src/show/sets.h"
 
 struct properties {
     struct mf_common common;
@@ -184,11 +186,19 @@ static void count_fractions(const struct mf_comm *comm, const struct mf_micro *m
     for (int p = 0; p < micro->phases; ++p) fraction[p] = (double)count[p] / all;
 }
 
+/** All but conductivities. */
+static void set_solver(const struct properties *o, struct mf_conduct_opts *opts)
+{
+    opts->tolerance = o->tolerance;
+    opts->sides_periodic = strcmp(o->sides, "periodic") == 0;
+    opts->boundary = (enum mf_conduct_boundary)mf_options_choice("plates|periodic|centres", o->boundary);
+}
+
 static struct mf_conduct_opts options_of(const struct properties *o, const struct mf_conducted *c)
 {
-    struct mf_conduct_opts opts = {.tolerance = o->tolerance, .sides_periodic = strcmp(o->sides, "periodic") == 0};
+    struct mf_conduct_opts opts = {0};
 
-    opts.boundary = (enum mf_conduct_boundary)mf_options_choice("plates|periodic|centres", o->boundary);
+    set_solver(o, &opts);
     for (int p = 0; p < c->phases; ++p) opts.k[p] = c->fraction[p] > 0 ? c->k[p] / c->most : 0;
     return opts;
 }
@@ -314,11 +324,26 @@ static int to_cores(struct mf_session *s)
     return mf_session_to_cores(s);
 }
 
-static int run(struct mf_session *s, void *options)
+/** A dataset: its samples are of phases already. */
+static int run_set(struct mf_session *s, const struct properties *o, const char *file)
 {
-    const struct properties *o = options;
-    const char *const *file;
-    const size_t files = mf_options_positional(s->options, &file);
+    struct mf_properties_of_set of = {.file = file,
+                                      .conductivity = o->conductivity,
+                                      .conducting = o->conducting,
+                                      .boundary = o->boundary,
+                                      .sides = o->sides,
+                                      .axes = o->axes.count > 0};
+
+    MF_UNUSED(s, "the samples of a dataset are phases", "labels", "threshold", "spacing", "unit", "crop", "crop-bar");
+    MF_UNUSED(s, "a dataset gets conductivities alone", "error-bars", "edge-for");
+    MF_TRY(find_axes(&o->axes, of.columns.wanted));
+    set_solver(o, &of.columns.opts);
+    MF_TRY(to_cores(s));
+    return mf_properties_set_run(s, &of);
+}
+
+static int run_files(struct mf_session *s, const struct properties *o, size_t files, const char *const *file)
+{
     struct mf_conducted *of = MF_MUST(calloc(files, sizeof *of), "a list");
     struct mf_refused refused = {.file = NULL};
     struct mf_comm self;
@@ -346,6 +371,18 @@ static int run(struct mf_session *s, void *options)
     return mf_agree(s->comm, rc);
 }
 
+static int run(struct mf_session *s, void *options)
+{
+    const struct properties *o = options;
+    const struct mf_show show = mf_session_show(s);
+    const char *const *file;
+    const size_t files = mf_options_positional(s->options, &file);
+    size_t sets = 0;
+
+    if (files == 1 && !o->dataset) MF_TRY(mf_sets_count(&show, 1, file, &sets));
+    return sets ? run_set(s, o, *file) : run_files(s, o, files, file);
+}
+
 /* Printed as it stands, so lines end before column 80. */
 /* clang-format off */
 static const char text[] =
@@ -355,20 +392,22 @@ static const char text[] =
     "more than --tolerance. With it come the tortuosity factor (fraction times\n"
     "conductivity over effective conductivity), the formation factor, and the\n"
     "bounds of Wiener and of Hashin and Shtrikman. Of several files it also gives\n"
-    "the mean, the deviation, and the 95 % interval of the mean. docs/PROPERTIES.md\n"
+    "the mean, the deviation, and the 95 % interval of the mean. A dataset gets\n"
+    "columns conductivity_x, ... with those of its samples. docs/PROPERTIES.md\n"
     "explains which number to quote.\n"
     "\n"
     "Examples:\n"
     "  mesoforge properties volume.h5 --conductivity 0 1\n"
     "  mesoforge properties scan.tif --threshold otsu --conducting 1 --axes z\n"
     "  mesoforge properties cell.npy --conductivity 1 10 --boundary periodic --json\n"
-    "  mpirun -n 4 mesoforge properties a.h5 b.h5 c.h5 --conductivity 0 1\n";
+    "  mpirun -n 4 mesoforge properties a.h5 b.h5 c.h5 --conductivity 0 1\n"
+    "  mpirun -n 4 mesoforge properties set.h5 --conductivity 0.01 1\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_properties = {
     .name = "properties",
     .summary = "compute the effective conductivity of images and volumes",
-    .synopsis = "FILE ... --conductivity K0 K1 ... [--option VALUE ...]",
+    .synopsis = "FILE ...|SET.h5 --conductivity K0 K1 ... [--option VALUE ...]",
     .text = text,
     .tables = tables,
     .size = sizeof(struct properties),

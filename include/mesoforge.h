@@ -56,7 +56,7 @@ typedef struct mesoforge_session mesoforge_session;
 /**
  * Opens a session on this process alone, without MPI. Options (NULL: none) are these of the program: device, threads,
  * memory-limit, gpu-memory-fraction, gpu_ids, share-gpu, exchange, deterministic. The library computes on cores for
- * now.
+ * now. With trust-files it decodes pictures, HDF5 and other files in this process, which a damaged file may take down.
  */
 int mesoforge_open(mesoforge_session **session, const char *options);
 
@@ -132,6 +132,15 @@ int mesoforge_characterize(mesoforge_session *session, const mesoforge_field *fi
  * those of the verb, without those about files, checkpoints and realisations. */
 int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, const char *options,
                     mesoforge_result **result);
+
+/**
+ * Runs a verb of the program by its name, as "compare", "synth", "infer classify" or "plan match". Inputs (NULL: none)
+ * stand behind the verb on a command line. They are files, and fields by their names: "@target @result". Quotes keep
+ * blanks. Options are those of the verb; with output=FILE it writes that file. A reconstruct has the arrays of
+ * mesoforge_match(). Other verbs give the object of --json alone.
+ */
+int mesoforge_run(mesoforge_session *session, const char *verb, const char *inputs, const char *options,
+                  mesoforge_result **result);
 
 /* -- results: they outlive their session, and one thread at a time uses one -- */
 

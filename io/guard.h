@@ -1,6 +1,6 @@
 /* Parses hostile files safely. The work runs in a child process with limits and returns its result through a pipe.
  * Rule: a crash, an endless loop or a library that ends the process becomes a refusal like any other. A guest
- * (src/base/guest.h) starts no child, and refuses. */
+ * (src/base/guest.h) starts no child. It refuses, or works in the process where its host trusts the files. */
 #ifndef MF_IO_GUARD_H
 #define MF_IO_GUARD_H
 
@@ -20,7 +20,7 @@
  * which each has one second free. So a damaged file that is opened several times costs this time only once.
  *
  * The child must make no MPI call and start no thread. Not collective. Refuses with the code of @p work or @p take, or
- * with MF_INPUT naming @p path when the child died. A guest refuses likewise.
+ * with MF_INPUT naming @p path when the child died. A guest that may not decode files refuses likewise.
  */
 int mf_guard(const char *path, double seconds, int (*work)(void *context, FILE *to),
              int (*take)(void *context, FILE *from), void *context);

@@ -132,6 +132,14 @@ static int send_piece(FILE *to, const void *what, size_t bytes)
     return mf_guard_send(to, what, bytes);
 }
 
+static int send_all(FILE *to, const struct mf_look *look)
+{
+    MF_TRY(mf_guard_send(to, look, sizeof *look));
+    MF_TRY(send_piece(to, look->options, look->options ? strlen(look->options) : 0));
+    MF_TRY(send_piece(to, look->results, look->results ? strlen(look->results) : 0));
+    return send_piece(to, look->convergence, look->convergence_count * 3 * sizeof(double));
+}
+
 static int work(void *context, FILE *to)
 {
     struct looker *l = context;
@@ -144,11 +152,9 @@ static int work(void *context, FILE *to)
     mf_look_sets(l->file, note_set, l);
     rc = mf_h5_unread(l->file, MF_OK);
     (void)mf_h5_close(l->file);
-    MF_TRY(rc);
-    MF_TRY(mf_guard_send(to, look, sizeof *look));
-    MF_TRY(send_piece(to, look->options, look->options ? strlen(look->options) : 0));
-    MF_TRY(send_piece(to, look->results, look->results ? strlen(look->results) : 0));
-    return send_piece(to, look->convergence, look->convergence_count * 3 * sizeof(double));
+    if (rc == MF_OK) rc = send_all(to, look);
+    mf_look_free(look);
+    return rc;
 }
 
 /* ---- this side ---- */

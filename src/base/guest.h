@@ -16,6 +16,10 @@ void mf_guest_broken(void (*take)(void *context, const char *line), void *contex
 /** Hands it @p line. For mf_die() alone. */
 void mf_guest_last(const char *line);
 
+/** May this thread's call decode files in the process of the host, who trusts them? Local. */
+void mf_guest_trust(int files);
+int mf_guest_trusts(void);
+
 /** Sets the flag by which the host asks this thread's call to stop; NULL: none. */
 void mf_guest_heed(const atomic_int *stop);
 

@@ -149,7 +149,17 @@ static int dump(const struct mf_json *value, FILE *to, size_t layout, const char
                    why ? strerror(why) : "unknown error");
 }
 
-int mf_json_write(const struct mf_json *value, FILE *to) { return dump(value, to, JSON_COMPACT, NULL); }
+static _Thread_local char **printed;
+
+void mf_json_divert(char **text) { printed = text; }
+
+int mf_json_write(const struct mf_json *value, FILE *to)
+{
+    if (!printed || to != stdout) return dump(value, to, JSON_COMPACT, NULL);
+    free(*printed);
+    *printed = mf_json_string(value);
+    return MF_OK;
+}
 
 char *mf_json_string(const struct mf_json *value)
 {

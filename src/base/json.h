@@ -123,6 +123,10 @@ const char *mf_json_stranger(const struct mf_json *object, const char *const *kn
  * MF_OUTPUT. */
 int mf_json_save(const struct mf_json *value, const char *path, const char *name);
 
+/** From now on this thread prints no value on stdout, but keeps the last one as *@p text, which the caller frees; NULL
+ * ends that. */
+void mf_json_divert(char **text);
+
 /** Writes it on one line (compact) and a newline; flushes. Refuses with MF_OUTPUT. */
 int mf_json_write(const struct mf_json *value, FILE *to);
 /** The text that mf_json_write() writes, with its newline; the caller frees. */

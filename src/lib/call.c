@@ -2,71 +2,124 @@
 #include <stdlib.h>
 
 #include "src/base/err.h"
+#include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/cmd/same.h"
 #include "src/lib/lib.h"
 
+/* A call: options as text, and parsed. */
+struct call {
+    const struct mf_lib_verb *verb;
+    const char *inputs, *text;
+    struct mf_options *options;
+    void *into;
+};
+
+/* Verbs that describe machines have no use for the session's, and take words of another. */
+static int describes(const struct mf_cmd *verb) { return verb->work == MF_WORK_NONE; }
+
 /* Local. */
-static int parse(const mesoforge_session *session, const struct mf_lib_call *call, const mesoforge_field *field,
-                 const char *text, struct mf_options **options)
+static int check_words(const struct mf_lib_verb *verb, const struct mf_options *options, const struct mf_common *common)
 {
-    const struct mf_cmd *verb = call->verb;
+    MF_TRY(mf_lib_check_words(options));
+    if (!describes(verb->verb)) MF_TRY(mf_lib_check_session(options));
+    if (common->output && verb->work != mf_lib_print)
+        return mf_fail(MF_USAGE, "--output is an option of the program; the host of a library gets arrays");
+    return MF_OK;
+}
+
+/* Local. */
+static int parse(struct call *call)
+{
+    const struct mf_cmd *verb = call->verb->verb;
     char **argv;
     int argc, rc;
 
-    if (!mf_lib_has(session, field)) return mf_fail(MF_USAGE, "this is no field of the session");
-    MF_TRY(mf_lib_words(text, field->name, verb->tables, &argc, &argv));
-    rc = mf_options_parse(options, verb->name, verb->tables, verb->keys, call->into, verb->size, argc, argv,
+    MF_TRY(mf_lib_words(call->text, call->inputs, verb->tables, &argc, &argv));
+    rc = mf_options_parse(&call->options, verb->name, verb->tables, verb->keys, call->into, verb->size, argc, argv,
                           verb->positional_max);
     mf_lib_words_free(argv);
-    MF_TRY(rc);
-    return mf_lib_check_words(*options);
+    if (rc == MF_OK && verb->adopt) rc = verb->adopt(call->options, call->into);
+    return rc == MF_OK ? check_words(call->verb, call->options, call->into) : rc;
 }
 
 /* Options of the session are those of every verb, except for what a call alone says. */
-static void share(const mesoforge_session *session, struct mf_common *common)
+static void share(const mesoforge_session *session, const struct mf_cmd *verb, struct mf_common *common)
 {
     const long seed = common->seed;
+    const char *output = common->output;
 
-    *common = session->common;
+    if (!describes(verb)) *common = session->common;
     common->seed = seed;
+    common->output = output;
+    common->data_folder = common->information = "";
+    common->bind = "none";
+    common->json = 1;
 }
 
 /* Reads the options, and shows the session to the verb as the verb wants it. Collective. */
-static int begin(mesoforge_session *session, const struct mf_lib_call *call, const mesoforge_field *field,
-                 const char *text, struct mf_options **options)
+static int begin(mesoforge_session *session, struct call *call)
 {
-    MF_TRY(mf_agree(&session->comm, parse(session, call, field, text, options)));
-    MF_TRY(mf_same_options(&session->comm, *options));
-    share(session, call->into);
+    const struct mf_cmd *verb = call->verb->verb;
+
+    MF_TRY(mf_agree(&session->comm, parse(call)));
+    MF_TRY(mf_same_options(&session->comm, call->options));
+    share(session, verb, call->into);
     session->work.common = call->into;
-    session->work.options = *options;
-    session->work.remedy = call->verb->remedy;
+    session->work.options = call->options;
+    session->work.remedy = verb->remedy;
     session->work.start = mf_now();
-    return mf_agree(&session->comm, call->verb->check ? call->verb->check(&session->work, call->into) : MF_OK);
+    return mf_agree(&session->comm, verb->check ? verb->check(&session->work, call->into) : MF_OK);
 }
 
-static void end(mesoforge_session *session, struct mf_options *options)
+static void end(mesoforge_session *session, struct call *call)
 {
     session->work.common = &session->common;
     session->work.options = session->options;
-    mf_options_free(options);
+    mf_options_free(call->options);
+    free(call->into);
 }
 
-int mf_lib_call(mesoforge_session *session, const struct mf_lib_call *call, const mesoforge_field *field,
-                const char *text, mesoforge_result **result)
+/* The name of the first input. */
+static const char *name_of(const struct call *call)
 {
-    struct mf_options *options = NULL;
+    const char *const *words;
+
+    return mf_options_positional(call->options, &words) ? words[0] : "";
+}
+
+static int work(mesoforge_session *session, struct call *call, mesoforge_result **result)
+{
+    const struct mf_lib_verb *verb = call->verb;
+    int rc;
+
+    call->into = MF_MUST(calloc(1, verb->verb->size), "options");
+    MF_TRY(begin(session, call));
+    MF_TRY(mf_lib_result_new(session, name_of(call), result));
+    mf_json_divert(&(*result)->printed);
+    rc = verb->work(session, verb->verb, call->into, *result);
+    mf_json_divert(NULL);
+    return rc;
+}
+
+int mf_lib_call(mesoforge_session *session, const struct mf_lib_verb *verb, const mesoforge_field *field,
+                const char *inputs, const char *text, mesoforge_result **result)
+{
+    struct call call = {.verb = verb, .inputs = inputs, .text = text};
     mesoforge_result *r = NULL;
     int rc = mf_lib_enter(session);
 
     if (rc != MF_OK) return mf_lib_told(rc);
     if (!result) return mf_lib_leave(session, mf_fail(MF_USAGE, "there is no place for the result"));
-    rc = begin(session, call, field, text, &options);
-    if (rc == MF_OK) rc = mf_lib_result_new(session, field, &r);
-    if (rc == MF_OK) rc = call->work(session, call->into, r);
-    end(session, options);
-    *result = rc == MF_OK ? r : NULL;
-    if (rc != MF_OK) mesoforge_result_free(r);
+    *result = NULL;
+    if (!inputs && !mf_lib_has(session, field))
+        return mf_lib_leave(session, mf_fail(MF_USAGE, "this is no field of the session"));
+    if (!inputs) call.inputs = field->name;
+    rc = work(session, &call, &r);
+    end(session, &call);
+    if (rc == MF_OK)
+        *result = r;
+    else
+        mesoforge_result_free(r);
     return mf_lib_leave(session, rc);
 }

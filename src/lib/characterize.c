@@ -11,9 +11,12 @@ static void add_array(void *context, const char *path, int ndim, const size_t *d
 }
 
 /* Collective. */
-static int measure(mesoforge_session *session, void *options, mesoforge_result *r)
+static int measure(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *r)
 {
     struct mf_characterized made = {0};
+
+    if (mf_characterize_input(&session->work, options, 1))
+        return mf_fail(MF_USAGE, "a library's %s measures one field", verb->name);
 
     MF_TRY(mf_characterize_one(&session->work, options, &made));
     r->own = MF_MUST(malloc(sizeof made), "a result");
@@ -22,11 +25,10 @@ static int measure(mesoforge_session *session, void *options, mesoforge_result *
     return MF_OK;
 }
 
+const struct mf_lib_verb mf_lib_characterize = {&mf_cmd_characterize, measure};
+
 int mesoforge_characterize(mesoforge_session *session, const mesoforge_field *field, const char *options,
                            mesoforge_result **result)
 {
-    struct mf_characterize_cmd o;
-    const struct mf_lib_call call = {.verb = &mf_cmd_characterize, .into = &o, .work = measure};
-
-    return mf_lib_call(session, &call, field, options, result);
+    return mf_lib_call(session, &mf_lib_characterize, field, NULL, options, result);
 }

@@ -27,6 +27,7 @@ struct mesoforge_session {
     struct mf_comm comm;
     struct mf_options *options; /* of mesoforge_open() */
     struct mf_common common;
+    int trusts;             /* files may be decoded in this process */
     struct mf_session work; /* what verbs get */
     mesoforge_field *fields;
     void (*take_line)(void *context, int level, const char *line);
@@ -38,32 +39,34 @@ struct mesoforge_session {
     void *locale_before;
 };
 
-/** Makes arguments for mf_options_parse() of @p text: "a=1 b" becomes "--a=1", "--b". The argument @p first stands
+/** Makes arguments for mf_options_parse() of @p text: "a=1 b" becomes "--a=1", "--b". The words of @p inputs stand
  * before them. Both may be NULL. The caller calls mf_lib_words_free(). MF_USAGE. */
-int mf_lib_words(const char *text, const char *first, const struct mf_opt *const *tables, int *argc, char ***argv);
+int mf_lib_words(const char *text, const char *inputs, const struct mf_opt *const *tables, int *argc, char ***argv);
 void mf_lib_words_free(char **argv);
 
-/** Parses what mesoforge_open() takes: MF_USAGE. */
-int mf_lib_open_options(const char *text, struct mf_options **options, struct mf_common *common);
+/** Parses what mesoforge_open() takes, for comm, options, common and trusts of @p session: MF_USAGE. */
+int mf_lib_open_options(const char *text, mesoforge_session *session);
 
-/** Refuses words of a verb that are of a program, or of an open session: MF_USAGE. */
+/** Refuses words of a verb that are of a program: MF_USAGE. The second: words of an open session. */
 int mf_lib_check_words(const struct mf_options *options);
+int mf_lib_check_session(const struct mf_options *options);
 
 enum { MF_RESULT_PATH = 32, MF_RESULT_ARRAYS = 3 * (5 + MF_MORE) + MF_WHOLE };
 
 struct mesoforge_result {
-    char name[MF_FIELD_NAME];     /* of the field */
+    char name[MF_FIELD_NAME];     /* of its first input */
     struct mf_characterized *own; /* NULL: it is no characterization */
     uint8_t *phase;               /* of match */
     int64_t label[MF_PHASES_MAX];
-    char *json; /* NULL: nobody has asked for it */
+    char *json;    /* NULL: nobody has asked for it */
+    char *printed; /* what the verb would print; NULL: nothing */
     size_t arrays;
     struct mesoforge_array array[MF_RESULT_ARRAYS];
     char path[MF_RESULT_ARRAYS][MF_RESULT_PATH];
 };
 
-/** One for a field. MF_MEMORY, agreed. Collective. */
-int mf_lib_result_new(const mesoforge_session *session, const mesoforge_field *field, mesoforge_result **result);
+/** One for an input of this name. MF_MEMORY, agreed. Collective. */
+int mf_lib_result_new(const mesoforge_session *session, const char *name, mesoforge_result **result);
 
 /** Adds an array in C order with elements of @p size bytes; values are borrowed. */
 void mf_lib_result_add(mesoforge_result *result, const char *name, const char *type, size_t size, int ndim,
@@ -79,15 +82,20 @@ int mf_lib_told(int rc);
 /** Is it a field of the session? */
 int mf_lib_has(const mesoforge_session *session, const mesoforge_field *field);
 
-/** How a verb is called. */
-struct mf_lib_call {
+/** A verb of the library. Its work is collective and agreed. @p options is the verb's own struct. */
+struct mf_lib_verb {
     const struct mf_cmd *verb;
-    void *into; /* its options, the first of them struct mf_common */
-    int (*work)(mesoforge_session *session, void *options, mesoforge_result *result); /* collective, agreed */
+    int (*work)(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *result);
 };
 
-/** A whole call of include/mesoforge.h: enters the session, works on the field, and leaves. Collective. */
-int mf_lib_call(mesoforge_session *session, const struct mf_lib_call *call, const mesoforge_field *field,
-                const char *text, mesoforge_result **result);
+extern const struct mf_lib_verb mf_lib_characterize, mf_lib_match, mf_lib_reconstruct;
+
+/** Runs any verb, and keeps the object that it prints. */
+int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *result);
+
+/** A whole call of include/mesoforge.h: enters the session, works, and leaves. The inputs are the field (where
+ * @p inputs is NULL), or the words of @p inputs. Collective. */
+int mf_lib_call(mesoforge_session *session, const struct mf_lib_verb *verb, const mesoforge_field *field,
+                const char *inputs, const char *text, mesoforge_result **result);
 
 #endif

@@ -1,4 +1,4 @@
-/* See include/mesoforge.h: match. */
+/* See include/mesoforge.h: match, reconstruct. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static int take(void *context, const struct mf_micro *micro, const struct mf_jso
 }
 
 /* Collective. */
-static int work(mesoforge_session *session, void *options, mesoforge_result *r)
+static int work(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *r)
 {
     struct mf_recon_cmd *o = options;
     struct taken to = {session, r};
@@ -38,14 +38,13 @@ static int work(mesoforge_session *session, void *options, mesoforge_result *r)
 
     if (o->max_iter == 0) return mf_fail(MF_USAGE, "--max_iter 0 makes no structure");
     o->taker = &taker;
-    return mf_agree(&session->comm, mf_cmd_match.run(&session->work, o));
+    return mf_agree(&session->comm, verb->run(&session->work, o));
 }
+
+const struct mf_lib_verb mf_lib_match = {&mf_cmd_match, work}, mf_lib_reconstruct = {&mf_cmd_reconstruct, work};
 
 int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, const char *options,
                     mesoforge_result **result)
 {
-    struct mf_recon_cmd o;
-    const struct mf_lib_call call = {.verb = &mf_cmd_match, .into = &o, .work = work};
-
-    return mf_lib_call(session, &call, field, options, result);
+    return mf_lib_call(session, &mf_lib_match, field, NULL, options, result);
 }

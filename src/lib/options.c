@@ -16,7 +16,6 @@ static const char *const of_program[] = {"microstructure_filenames",
                                          "export",
                                          "average",
                                          "data_folder",
-                                         "output",
                                          "information",
                                          "json",
                                          "logging_level",
@@ -87,14 +86,26 @@ static int add(struct list *list, char *word, const struct mf_opt *const *tables
     return MF_OK;
 }
 
-int mf_lib_words(const char *text, const char *first, const struct mf_opt *const *tables, int *argc, char ***argv)
+/* Files and fields. */
+static int add_inputs(struct list *list, const char *inputs, char *to)
 {
-    const size_t room = text ? strlen(text) : 0;
+    for (const char *at = inputs; at && *(at += strspn(at, blanks));) {
+        char *word = to;
+
+        MF_TRY(take_word(&at, &to));
+        if (strncmp(word, "--", 2) == 0) return mf_fail(MF_USAGE, "'%s' is no input; options are another text", word);
+        list->argv[list->argc++] = MF_MUST(strdup(word), "options");
+    }
+    return MF_OK;
+}
+
+int mf_lib_words(const char *text, const char *inputs, const struct mf_opt *const *tables, int *argc, char ***argv)
+{
+    const size_t room = (text ? strlen(text) : 0) + (inputs ? strlen(inputs) : 0);
     char *words = MF_MUST(malloc(2 * room + 2), "options"), *to = words;
     struct list list = {.key = "", .argv = MF_MUST(calloc(2 * room + 3, sizeof(char *)), "options")};
-    int rc = MF_OK;
+    int rc = add_inputs(&list, inputs, words);
 
-    if (first) list.argv[list.argc++] = MF_MUST(strdup(first), "options");
     for (const char *at = text; rc == MF_OK && at && *(at += strspn(at, blanks));) {
         char *word = to;
 
@@ -121,6 +132,16 @@ static int is_among(const char *const *list, const char *word)
     return *list != NULL;
 }
 
+struct open {
+    struct mf_common common;
+    int trusts;
+};
+
+static const struct mf_opt open_rows[] = {
+    MF_OPT(open, "trust-files", trusts, MF_FLAG, NULL,
+           "decode pictures, HDF5 and other files in this process, which a damaged one may take down"),
+    MF_OPT_END};
+
 /* The rows of a program's options that a session has, too. They stay. Whoever is in a call makes them. */
 static const struct mf_opt *session_rows(void)
 {
@@ -133,15 +154,18 @@ static const struct mf_opt *session_rows(void)
     return rows;
 }
 
-int mf_lib_open_options(const char *text, struct mf_options **options, struct mf_common *common)
+int mf_lib_open_options(const char *text, mesoforge_session *s)
 {
-    const struct mf_opt *const tables[] = {session_rows(), NULL};
+    const struct mf_opt *const tables[] = {session_rows(), open_rows, NULL};
+    struct open open;
     char **argv;
     int argc, rc;
 
     MF_TRY(mf_lib_words(text, NULL, tables, &argc, &argv));
-    rc = mf_options_parse(options, "mesoforge_open", tables, NULL, common, sizeof *common, argc, argv, 0);
+    rc = mf_options_parse(&s->options, "mesoforge_open", tables, NULL, &open, sizeof open, argc, argv, 0);
     mf_lib_words_free(argv);
+    s->common = open.common;
+    s->trusts = open.trusts;
     return rc;
 }
 
@@ -149,7 +173,12 @@ int mf_lib_check_words(const struct mf_options *options)
 {
     for (const char *const *word = of_program; *word; ++word)
         if (mf_options_knows(options, *word) && mf_options_given(options, *word))
-            return mf_fail(MF_USAGE, "--%s is an option of the program; a library writes and prints nothing", *word);
+            return mf_fail(MF_USAGE, "--%s is an option of the program; a library prints nothing", *word);
+    return MF_OK;
+}
+
+int mf_lib_check_session(const struct mf_options *options)
+{
     for (const char *const *word = of_session; *word; ++word)
         if (mf_options_knows(options, *word) && mf_options_given(options, *word))
             return mf_fail(MF_USAGE, "--%s is an option of a session, and this one is open; try: another session",

@@ -4,7 +4,7 @@
 #include "src/base/err.h"
 #include "src/lib/lib.h"
 
-int mf_lib_result_new(const mesoforge_session *session, const mesoforge_field *field, mesoforge_result **result)
+int mf_lib_result_new(const mesoforge_session *session, const char *name, mesoforge_result **result)
 {
     mesoforge_result *r = calloc(1, sizeof *r);
     int rc = mf_agree(&session->comm, r ? MF_OK : mf_fail(MF_MEMORY, "no memory for a result"));
@@ -13,7 +13,7 @@ int mf_lib_result_new(const mesoforge_session *session, const mesoforge_field *f
         free(r);
         return rc;
     }
-    snprintf(r->name, sizeof r->name, "%s", field->name);
+    snprintf(r->name, sizeof r->name, "%s", name);
     *result = r;
     return MF_OK;
 }
@@ -61,5 +61,6 @@ void mesoforge_result_free(mesoforge_result *result)
     free(result->own);
     free(result->phase);
     free(result->json);
+    free(result->printed);
     free(result);
 }

@@ -130,6 +130,7 @@ static void put_on(mesoforge_session *s)
     mf_log_divert(take_line, s);
     mf_progress_divert(take_step, s);
     mf_guest_heed(&s->stop);
+    mf_guest_trust(s->trusts);
     mf_lend(s->fields ? &s->fields->lent : NULL);
     mf_threads_enter(s->work.threads > 0 ? s->work.threads : 1, &s->threads_before);
 }
@@ -138,6 +139,7 @@ static void put_off(const mesoforge_session *s)
 {
     mf_threads_leave(&s->threads_before);
     mf_lend(NULL);
+    mf_guest_trust(0);
     mf_guest_heed(NULL);
     mf_progress_divert(NULL, NULL);
     mf_log_divert(NULL, NULL);
@@ -186,7 +188,7 @@ static int open_here(mesoforge_session *s, const void *comm, const char *text)
 
     mf_comm_self(&s->comm);
     if (comm) MF_TRY(mf_comm_adopt(&s->comm, comm));
-    rc = mf_agree(&s->comm, mf_lib_open_options(text, &s->options, &s->common));
+    rc = mf_agree(&s->comm, mf_lib_open_options(text, s));
     if (rc == MF_OK) rc = mf_same_options(&s->comm, s->options);
     return rc == MF_OK ? open_work(s) : rc;
 }

@@ -1,0 +1,78 @@
+/* See include/mesoforge.h: verbs by their names. */
+#include "src/base/err.h"
+#include "src/lib/lib.h"
+
+int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *r)
+{
+    const struct mf_common *common = options;
+
+    if (verb->writes && !common->output)
+        return mf_fail(MF_USAGE, "%s writes a file, and a library chooses no name; try: output=FILE", verb->name);
+    MF_TRY(mf_agree(&session->comm, verb->run(&session->work, options)));
+    r->json = mf_comm_text(&session->comm, r->printed ? r->printed : "null");
+    return MF_OK;
+}
+
+/* Verbs that print one object. Others start programs, serve, or go on for days. */
+static const struct mf_cmd *const printers[] = {&mf_cmd_compare,
+                                                &mf_cmd_data_export,
+                                                &mf_cmd_data_import,
+                                                &mf_cmd_data_info,
+                                                &mf_cmd_data_split,
+                                                &mf_cmd_data_verify,
+                                                &mf_cmd_eval,
+                                                &mf_cmd_generate,
+                                                &mf_cmd_infer_answer,
+                                                &mf_cmd_infer_classify,
+                                                &mf_cmd_infer_embed,
+                                                &mf_cmd_infer_regress,
+                                                &mf_cmd_info,
+                                                &mf_cmd_interpolate,
+                                                &mf_cmd_map,
+                                                &mf_cmd_merge,
+                                                &mf_cmd_plan_generate,
+                                                &mf_cmd_plan_infer,
+                                                &mf_cmd_plan_match,
+                                                &mf_cmd_plan_reconstruct,
+                                                &mf_cmd_plan_serve,
+                                                &mf_cmd_plan_train,
+                                                &mf_cmd_probe,
+                                                &mf_cmd_properties,
+                                                &mf_cmd_smooth,
+                                                &mf_cmd_synth,
+                                                &mf_cmd_verify,
+                                                &mf_cmd_view,
+                                                &mf_cmd_infer_text_generation,
+                                                NULL};
+
+static const struct mf_lib_verb *const makers[] = {&mf_lib_characterize, &mf_lib_match, &mf_lib_reconstruct, NULL};
+
+/* Local. */
+static int find(const char *name, struct mf_lib_verb *verb)
+{
+    size_t used;
+    const struct mf_cmd *cmd = name ? mf_cmd_find(1, &name, &used) : NULL;
+
+    if (!cmd) return mf_cmd_none(name != NULL, &name);
+    for (const struct mf_lib_verb *const *v = makers; *v; ++v)
+        if ((*v)->verb == cmd) {
+            *verb = **v;
+            return MF_OK;
+        }
+    for (const struct mf_cmd *const *v = printers; *v; ++v)
+        if (*v == cmd) {
+            *verb = (struct mf_lib_verb){cmd, mf_lib_print};
+            return MF_OK;
+        }
+    return mf_fail(MF_USAGE, "%s is a verb of the program alone; try: mesoforge %s in a shell", cmd->name, cmd->name);
+}
+
+int mesoforge_run(mesoforge_session *session, const char *verb, const char *inputs, const char *options,
+                  mesoforge_result **result)
+{
+    struct mf_lib_verb found;
+    const int rc = find(verb, &found);
+
+    if (rc != MF_OK) return mf_lib_told(rc);
+    return mf_lib_call(session, &found, NULL, inputs ? inputs : "", options, result);
+}

@@ -65,15 +65,16 @@ static float quantile(const struct gaps *g, size_t experts)
     return isfinite(found) ? found : 0;
 }
 
-/* The first mixture of the network has the balance biases @p to. Returns whether there are any. */
+/* The first mixture of the network has the balance biases @p to, where it is. Returns whether there are any. */
 static int get_biases(const struct mf_trainer *t, float *to)
 {
     const struct mf_net *net = t->network.net;
 
     for (size_t v = 0; v < net->values; ++v) {
         if (!mf_value_in(&net->value[v], 1 << MF_SET_BALANCE) || !mf_value_is_weight(&net->value[v])) continue;
-        mf_place_get(t->queue, MF_PLACE_DEVICE, to, mf_walk_at(t->walk, t->network.evaluate.list, (int)v),
-                     t->experts.count * sizeof *to);
+        if (!mf_value_is_away(&net->value[v]))
+            mf_place_get(t->queue, MF_PLACE_DEVICE, to, mf_walk_at(t->walk, t->network.evaluate.list, (int)v),
+                         t->experts.count * sizeof *to);
         return 1;
     }
     return 0;
@@ -84,7 +85,8 @@ static void set_bias(const struct mf_trainer *t, size_t place, float bias)
     const struct mf_net *net = t->network.net;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (mf_value_in(&net->value[v], 1 << MF_SET_BALANCE) && mf_value_is_weight(&net->value[v]))
+        if (mf_value_in(&net->value[v], 1 << MF_SET_BALANCE) && mf_value_is_weight(&net->value[v]) &&
+            !mf_value_is_away(&net->value[v]))
             mf_place_put(t->queue, MF_PLACE_DEVICE,
                          (float *)mf_walk_at(t->walk, t->network.evaluate.list, (int)v) + place, &bias, sizeof bias);
 }

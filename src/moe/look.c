@@ -79,6 +79,12 @@ struct looker {
     void *context;
 };
 
+/* Has this rank the first mixture, and tells of it? */
+static int sees(const struct mf_trainer *t)
+{
+    return mf_trainer_leads(t) && mf_list_uses(t->network.evaluate.list, t->network.routing.choice);
+}
+
 /* The first @p rows rows of a value. */
 static void fetch(const struct looker *l, int v, size_t rows, void *to)
 {
@@ -121,6 +127,7 @@ static void see_batch(void *context, const struct mf_batch *batch)
     struct mf_looked *look = &l->look;
     const struct mf_routing *v = &l->t->network.routing;
 
+    if (!sees(l->t)) return;
     look->rows = batch->n * look->each;
     look->sample = batch->id;
     fetch(l, v->rows, look->rows, look->input);

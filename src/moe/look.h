@@ -36,7 +36,8 @@ struct mf_looked {
     float *output;              /* [rows][top][outputs] of each chosen expert */
 };
 
-/** Looks at the samples @p id [n]: each rank sees its share, in their order. Refuses (agreed) with MF_INPUT, MF_MEMORY.
+/** Looks at the samples @p id [n]: each rank sees its share, in their order. Where ranks pass the same samples, one
+ * of them does, which has the mixture. Refuses (agreed) with MF_INPUT, MF_MEMORY.
  * Collective. */
 int mf_look_at(struct mf_trainer *trainer, size_t n, const uint32_t *id,
                void (*see)(void *context, const struct mf_looked *look), void *context);

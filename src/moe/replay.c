@@ -114,7 +114,7 @@ int mf_replay_look(struct mf_replay *r, struct mf_trainer *t, size_t n)
 {
     const struct mf_window window = mf_window_of(t->set->count[MF_TRAIN], t->opts.effective, t->step - 1);
     const size_t count = n < window.count ? n : window.count;
-    const size_t share = mf_cut_grain(count, t->opts.batch, (size_t)t->comm->size, (size_t)t->comm->rank).count;
+    const size_t share = mf_cut_grain(count, t->opts.batch, (size_t)t->data->size, (size_t)t->data->rank).count;
     struct recorder own = {t, r->groups, 0, NULL};
     uint32_t *id = MF_MUST(malloc((count + 1) * sizeof *id), "numbers of samples");
     int rc;

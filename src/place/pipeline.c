@@ -67,8 +67,8 @@ static int place(const struct mf_parts *parts, size_t stages, struct mf_device_m
     struct most most = {INFINITY, INFINITY};
 
     if (parts->count < stages)
-        return mf_fail(MF_USAGE, "--pp %zu: the model has %zu parts, and each stage has at least one; try: --pp %zu",
-                       stages, parts->count, parts->count);
+        return mf_fail(MF_USAGE, "--pp %zu: the model has %zu part%s, and each stage has at least one; try: --pp %zu",
+                       stages, parts->count, MF_S(parts->count), parts->count);
     least(parts, stages, &most, &most.bytes);
     least(parts, stages, &most, &most.operations);
     mf_device_map_new(placement, parts->count);

@@ -73,22 +73,14 @@ static const struct mf_learn learns[] = {{.inputs = reals, .loss = squared}, {.i
 
 struct mf_mlp_wish mf_mlp_expert(const struct mf_network *n, size_t batch)
 {
-    const struct mf_list *list = n->evaluate.list;
-    struct mf_mlp_wish wish = {.batch = batch};
-    size_t count = 0;
+    const struct mf_value *value = n->net->value;
+    const struct mf_routing *r = &n->routing;
 
-    for (size_t i = 0; i < list->nodes && list->node[i].op != MF_OP_COMBINE; ++i) {
-        const struct mf_node *node = &list->node[i];
-
-        if (node->op != MF_OP_GROUPED_LINEAR) continue;
-        wish.outputs = mf_shape_last(&n->net->value[node->out[0]].shape);
-        if (count++ == 0) {
-            wish.columns = mf_shape_last(&n->net->value[node->in[0]].shape);
-            wish.width = wish.outputs;
-        }
-    }
-    wish.depth = count - 1;
-    return wish;
+    return (struct mf_mlp_wish){.batch = batch,
+                                .columns = mf_shape_last(&value[r->given].shape),
+                                .width = mf_shape_last(&value[r->inner].shape),
+                                .depth = r->layers - 1,
+                                .outputs = mf_shape_last(&value[r->outputs].shape)};
 }
 
 struct mf_network_wish mf_mlp_network(const struct mf_mlp_wish *w)

@@ -25,7 +25,7 @@ static void make_inputs(struct mf_network *n, const struct mf_network_wish *wish
         n->input[k] = (struct mf_network_input){mf_build_input(build, input[k].name, input[k].shape), input[k]};
 }
 
-/* What the host reads after a pass: losses, and loads of experts. */
+/* What the host reads after a pass: losses, where they are, and loads of experts. */
 static void join_results(size_t heads, struct mf_pass_list *pass)
 {
     const struct mf_list *list = pass->list;
@@ -47,7 +47,9 @@ static int join_biases(struct mf_net *net)
     size_t n = 0;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (mf_value_in(&net->value[v], 1 << MF_SET_BALANCE) && mf_value_is_weight(&net->value[v])) value[n++] = (int)v;
+        if (mf_value_in(&net->value[v], 1 << MF_SET_BALANCE) && mf_value_is_weight(&net->value[v]) &&
+            !mf_value_is_away(&net->value[v]))
+            value[n++] = (int)v;
     array = mf_values_join(net, "balance_biases", n, value);
     free(value);
     return array;
@@ -63,12 +65,13 @@ static int scores_experts(const struct mf_net *net, const struct mf_node *node)
 
 static struct mf_routing routing_of(const struct mf_list *list)
 {
-    struct mf_routing r = {-1, -1, -1, -1, -1, -1, -1};
+    struct mf_routing r = {-1, -1, -1, -1, -1, -1, -1, -1, -1, 0};
 
     for (size_t i = list->nodes; i-- > 0;) { /* the first remains */
         const struct mf_node *node = &list->node[i];
 
-        if (node->op == MF_OP_COMBINE) r.outputs = node->in[0];
+        if (node->op == MF_OP_COMBINE) r.outputs = node->in[0], r.layers = 0;
+        if (node->op == MF_OP_GROUPED_LINEAR) ++r.layers, r.given = node->in[0], r.inner = node->out[0];
         if (node->op == MF_OP_PERMUTE) r.rows = node->in[0], r.places = node->out[1];
         if (node->op == MF_OP_ROUTE) r.scores = node->in[0], r.weights = node->out[0], r.choice = node->out[1];
         if (scores_experts(list->net, node)) r.hidden = node->in[0];
@@ -283,7 +286,7 @@ static int one_slot(struct mf_network *n, const struct mf_network_wish *wish, si
     slot->pass.reads = 0;
     note_reads(n, slot->pass.list, &slot->pass);
     note_reads(n, slot->backward, &slot->pass);
-    if (mf_network_answers(n)) join_results(n->heads, &slot->pass);
+    join_results(mf_network_answers(n) ? n->heads : 0, &slot->pass);
     return MF_OK;
 }
 
@@ -347,6 +350,18 @@ static int plan(struct mf_network *n, struct mf_algorithms *tuning)
     return rc;
 }
 
+/* In the whole evaluation. */
+static void count_mixtures(struct mf_network *n)
+{
+    const struct mf_list *list = n->evaluate.list;
+
+    for (size_t i = 0; i < list->nodes; ++i) {
+        if (list->node[i].op != MF_OP_ROUTE_LOAD) continue;
+        ++n->mixtures;
+        n->mixture += list->node[i].stage < (int)n->own;
+    }
+}
+
 int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, struct mf_network *n)
 {
     *n = (struct mf_network){.net = mf_net_new(),
@@ -366,8 +381,9 @@ int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, 
     if (wish->micro > 0) MF_TRY(training(n, wish));
     MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));
     if (wish->compile != MF_COMPILE_NONE) mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE, wish->scope);
+    if (n->stages > 1) MF_TRY(mf_pipeline_mark(n, n->evaluate.list));
+    count_mixtures(n);
     if (n->stages > 1) {
-        MF_TRY(mf_pipeline_mark(n, n->evaluate.list));
         mf_pipeline_leave(n, n->evaluate.list);
         n->evaluate.reads = 0;
         note_reads(n, n->evaluate.list, &n->evaluate);

@@ -63,9 +63,10 @@ struct mf_pass_list {
 
 /** What an evaluation tells of the first mixture of experts: values of its list, kept. rows [n][k]; hidden [n][..],
  * from which a linear layer makes scores [n][experts]; weights and choice [n][top]; outputs and places as
- * mf_op_permute has them. -1: the network has no mixture. */
+ * mf_op_permute has them. -1: the network has no mixture. The first of the layers of an expert makes inner of given. */
 struct mf_routing {
-    int rows, hidden, scores, weights, choice, outputs, places;
+    int rows, hidden, scores, weights, choice, outputs, places, given, inner;
+    size_t layers;
 };
 
 /** The lists of a micro-batch on a stage of a pipeline. Values of several lists last. */
@@ -102,6 +103,7 @@ struct mf_network {
     struct mf_pipe_slot *slot;
     struct mf_list *begin;    /* clears gradients; NULL: they are not added to */
     struct mf_device_map cut; /* stages of its parts */
+    size_t mixtures, mixture; /* layers of experts; how many are in earlier stages, and so not here */
     int *norm, norms;         /* values [layout.buckets]: squared norm of the own gradients of a bucket; array of all */
     int biases;               /* array of the balance biases of all mixtures; -1: there are none */
     struct mf_queue *queue;

@@ -16,11 +16,14 @@ static const struct mf_pass_list *list_of(const struct mf_trainer *t, size_t mic
     return micro == 0 ? &t->network.first : &t->network.inner;
 }
 
+/* Numbers of a mixture in trainer->load. */
+static size_t load_size(const struct mf_trainer *t) { return t->experts.count + 2; }
+
+/* The loads of this rank's first mixture. */
+static double *own_load(const struct mf_trainer *t) { return t->load + t->network.mixture * load_size(t); }
+
 /* Numbers of trainer->load. */
-static size_t loads(const struct mf_trainer *t)
-{
-    return t->experts.count ? mf_trainer_mixtures(t) * (t->experts.count + 2) : 0;
-}
+static size_t loads(const struct mf_trainer *t) { return t->experts.count ? mf_trainer_mixtures(t) * load_size(t) : 0; }
 
 /* Rows of a pass that experts with this load do not take. */
 static double dropped_of(const struct mf_trainer *t, const float *load)
@@ -38,7 +41,7 @@ static double dropped_of(const struct mf_trainer *t, const float *load)
 static void add_loads(struct mf_trainer *t, const struct mf_list *list, size_t micro)
 {
     const size_t n = t->experts.count;
-    double *to = t->load;
+    double *to = own_load(t);
 
     for (size_t i = 0; i < list->nodes; ++i) {
         const float *load = list->node[i].op == MF_OP_ROUTE_LOAD
@@ -89,7 +92,7 @@ static void balance(struct mf_trainer *t)
     const struct mf_list *list = t->network.last.list;
     const int biases = t->network.biases;
     const struct mf_value *array = &t->network.net->value[biases < 0 ? 0 : biases];
-    const double *load = t->load;
+    const double *load = own_load(t);
 
     if (biases < 0) return;
     for (size_t i = 0; i < list->nodes; ++i) {
@@ -97,7 +100,7 @@ static void balance(struct mf_trainer *t)
 
         if (node->op != MF_OP_ROUTE || node->back || node->in[1] < 0) continue;
         balance_one(t, load, mf_trainer_fetched(t, node->in[1], MF_FETCH_BIASES));
-        load += t->experts.count + 2;
+        load += load_size(t);
     }
     mf_place_put(t->queue, array->place, mf_walk_at(t->walk, list, biases),
                  mf_trainer_fetched(t, biases, MF_FETCH_BIASES), mf_shape_bytes(&array->shape));
@@ -115,16 +118,15 @@ static void add_losses(struct mf_trainer *t, const struct mf_pass_list *pass, si
 static void add_results(struct mf_trainer *t)
 {
     for (size_t k = 0; k < mf_trainer_sums(t) + loads(t); ++k) t->sums[k] = 0;
-    for (size_t m = 0; m < t->micro && !mf_trainer_silent(t); ++m) {
-        add_losses(t, list_of(t, m), m);
+    for (size_t m = 0; m < t->micro && mf_trainer_leads(t); ++m) {
+        if (mf_network_answers(&t->network)) add_losses(t, list_of(t, m), m);
         if (t->experts.count > 0) add_loads(t, list_of(t, m)->list, m);
     }
 }
 
-int mf_trainer_silent(const struct mf_trainer *t)
-{
-    return !mf_network_answers(&t->network) || (t->weights.tensor && t->weights.tensor->rank > 0);
-}
+int mf_trainer_leads(const struct mf_trainer *t) { return !t->weights.tensor || t->weights.tensor->rank == 0; }
+
+int mf_trainer_silent(const struct mf_trainer *t) { return !mf_network_answers(&t->network) || !mf_trainer_leads(t); }
 
 /* The list of micro-batch @p m that reads samples. A rank without samples left walks it, too, so that sums over ranks
  * find it. All ranks hear of a refusal behind these sums. */

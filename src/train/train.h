@@ -183,7 +183,10 @@ int mf_trainer_rebuild(struct mf_trainer *trainer, const struct mf_experts *expe
 /** How many ranks would share so many experts; 1: every rank has all. Local. */
 size_t mf_trainer_ways(const struct mf_trainer *trainer, size_t experts);
 
-/** Layers of experts. Local. */
+/** Does this rank tell of its stage? Ranks that share layers have the same to tell. Local. */
+int mf_trainer_leads(const struct mf_trainer *trainer);
+
+/** Layers of experts, of all stages. Local. */
 size_t mf_trainer_mixtures(const struct mf_trainer *trainer);
 
 /** Steps of an epoch. Local. */

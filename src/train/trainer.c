@@ -178,7 +178,8 @@ static void put_ids(struct mf_trainer *t)
 
     for (size_t e = 0; e < t->experts.count; ++e) id[e] = (int32_t)t->experts.id[e];
     for (size_t v = 0; v < net->values; ++v)
-        if (mf_value_in(&net->value[v], 1 << MF_SET_BALANCE) && net->value[v].shape.type == MF_I32)
+        if (mf_value_in(&net->value[v], 1 << MF_SET_BALANCE) && net->value[v].shape.type == MF_I32 &&
+            !mf_value_is_away(&net->value[v]))
             mf_place_put(t->queue, MF_PLACE_DEVICE, mf_walk_at(t->walk, t->network.last.list, (int)v), id,
                          t->experts.count * sizeof *id);
 }
@@ -271,14 +272,7 @@ static void unbuild(struct mf_trainer *t)
     t->home = NULL;
 }
 
-size_t mf_trainer_mixtures(const struct mf_trainer *t)
-{
-    const struct mf_list *list = t->network.evaluate.list;
-    size_t n = 0;
-
-    for (size_t i = 0; i < list->nodes; ++i) n += list->node[i].op == MF_OP_ROUTE_LOAD;
-    return n;
-}
+size_t mf_trainer_mixtures(const struct mf_trainer *t) { return t->network.mixtures; }
 
 size_t mf_trainer_sums(const struct mf_trainer *t) { return MF_SUM_LOSS + t->network.heads; }
 

@@ -275,8 +275,8 @@ static void finish(const void *context, const struct mf_placement *place, const 
     if (w->opts->tensor > 1) mf_plan_set(&p->derived, "tensor", w->opts->tensor);
     if (w->opts->stages > 1) mf_plan_set(&p->derived, "stages", w->opts->stages);
     if (passes < w->opts->stages)
-        mf_plan_note(p, "%zu passes are fewer than the %zu stages of the pipeline, which wait for %.0f %% of a step",
-                     passes, w->opts->stages,
+        mf_plan_note(p, "%zu pass%s fewer than the %zu stages of the pipeline, which wait for %.0f %% of a step",
+                     passes, passes == 1 ? " is" : "es are", w->opts->stages,
                      100 * (double)(w->opts->stages - 1) / (double)(passes + w->opts->stages - 1));
     mf_plan_set(&p->derived, "parameters", (size_t)(fact[MF_TRAIN_GRADIENTS] / sizeof(float)));
     if (rows > effective + effective / 16)

@@ -49,7 +49,7 @@ static float *alone(const struct bed *b, struct mf_train_opts o, size_t *n, stru
     float *weights;
 
     o.batch = WINDOW;
-    o.ways = 0;
+    o.ways = o.stages = o.tensor = 0;
     CHECK_SAYS(mf_trainer_open(&b->self, b->cores.host, b->cores.q, b->set, &o, &t) == MF_OK, "%s", mf_err_text());
     *last = live(&t);
     CHECK(t.experts.count == 3 && t.experts.id[0] == 2 && t.experts.id[1] == 7 && t.experts.id[2] == 0);
@@ -58,30 +58,69 @@ static float *alone(const struct bed *b, struct mf_train_opts o, size_t *n, stru
     return weights;
 }
 
+/* The life of one rank, @p weights [n] and @p want, on all. */
+static void same_life(const struct bed *b, const struct mf_train_opts *o, size_t n, const float *weights,
+                      const struct mf_step *want)
+{
+    struct mf_trainer t;
+    struct mf_step got;
+    float *have;
+    size_t m;
+
+    trainer_open(b, &b->world, b->set, o, &t);
+    got = live(&t);
+    have = weights_of(&t, &m);
+    CHECK_SAYS(m == n && apart(n, have, weights) <= 1e-5,
+               "%s, ZeRO %d, %d ranks, of which %zu share experts, %zu layers, of %zu stages: %zu weights differ by %g",
+               o->arch->name, o->stage, b->world.size, o->ways, o->tensor, o->stages, m, apart(n, have, weights));
+    CHECK_NEAR(got.loss, want->loss, 1e-5);
+    CHECK_NEAR(got.norm, want->norm, 1e-4 * (1 + want->norm));
+    CHECK_NEAR(got.uncertainty, want->uncertainty, 1e-5);
+    CHECK(got.sent == want->sent);
+    free(have);
+    mf_trainer_close(&t);
+}
+
 /* @p ways: ranks that share the experts. */
 static void same_lives(const struct bed *b, const char *model, int ways)
 {
     struct mf_train_opts o = balanced(model, 1);
-    struct mf_step want, got;
-    size_t n, m;
+    struct mf_step want;
+    size_t n;
     float *weights = alone(b, o, &n, &want);
 
+    o.ways = (size_t)ways;
     for (o.stage = 0; o.stage < 4; ++o.stage) {
-        struct mf_trainer t;
-        float *have;
-
         o.batch = batch_for(&b->world, WINDOW, o.stage % 2 ? 2 : 1);
-        o.ways = (size_t)ways;
-        trainer_open(b, &b->world, b->set, &o, &t);
-        got = live(&t);
-        have = weights_of(&t, &m);
-        CHECK_SAYS(m == n && apart(n, have, weights) <= 1e-5,
-                   "%s, stage %d, %d ranks, of which %d share experts: %zu weights differ by %g", model, o.stage,
-                   b->world.size, ways, m, apart(n, have, weights));
-        CHECK_NEAR(got.loss, want.loss, 1e-5);
-        CHECK_NEAR(got.uncertainty, want.uncertainty, 1e-5);
-        free(have);
-        mf_trainer_close(&t);
+        same_life(b, &o, n, weights, &want);
+    }
+    free(weights);
+}
+
+/* Ranks that share layers and experts, in stages. */
+static const struct {
+    int ranks;
+    size_t tensor, stages, ways;
+    int zero;
+} crews[] = {{2, 1, 2, 0, 0}, {3, 1, 3, 0, 0}, {4, 1, 2, 0, 1}};
+
+static void same_lives_of_crews(const struct bed *b, const char *model)
+{
+    struct mf_train_opts o = balanced(model, 3);
+    struct mf_step want;
+    float *weights;
+    size_t n;
+
+    o.args.features = MF_FEATURES_CNN;
+    if (strcmp(model, "vit") == 0) o.args.depth = 4, o.args.width = WIDTH, o.args.heads = 4;
+    weights = alone(b, o, &n, &want);
+    for (size_t k = 0; k < sizeof crews / sizeof *crews; ++k) {
+        if (crews[k].ranks != b->world.size) continue;
+        o.tensor = crews[k].tensor;
+        o.stages = crews[k].stages;
+        o.ways = crews[k].ways;
+        o.stage = crews[k].zero;
+        same_life(b, &o, n, weights, &want);
     }
     free(weights);
 }
@@ -299,6 +338,8 @@ int main(int argc, char **argv)
         same_lives(&b, "vit", ways);
         two_towers(&b, ways);
     }
+    same_lives_of_crews(&b, "moe");
+    same_lives_of_crews(&b, "vit");
     nothing_changes(&b);
     newborn(&b);
     loads(&b);

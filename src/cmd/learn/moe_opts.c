@@ -100,6 +100,9 @@ int mf_moe_ways(const struct mf_session *s, const struct mf_train_cmd *o, size_t
     if (s->common->deterministic)
         return mf_fail(MF_USAGE, "--deterministic sums whole gradients of samples, and with --parallel-strategy "
                                  "expert_parallel no rank has them; leave one of them out");
+    if (mf_train_crew(opts) > 1)
+        return mf_fail(MF_USAGE, "--parallel-strategy expert_parallel: --tp and --pp keep all experts of a layer on a "
+                                 "rank; leave one of them out");
     opts->ways = (size_t)mf_ways_fit((int)ranks, experts, (int)(wish < ranks ? wish : ranks));
     if (!o->ways || opts->ways == (size_t)o->ways) return MF_OK;
     return mf_fail(MF_USAGE,

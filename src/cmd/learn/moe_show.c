@@ -202,7 +202,9 @@ static void write_summary(struct mf_moe_show *show, const struct mf_loop *loop, 
     struct mf_summary s = {.mode = !gpu                ? "cpu"
                                    : t->comm->size > 1 ? "multi_gpu"
                                                        : "single_gpu",
-                           .strategy = t->opts.ways ? "expert_parallel" : "data_parallel",
+                           .strategy = t->opts.ways         ? "expert_parallel"
+                                       : t->opts.stages > 1 ? "pipeline_parallel"
+                                                            : "data_parallel",
                            .precision = mf_type_name(t->opts.type),
                            .compiled = compiled,
                            .tuned = tuned,

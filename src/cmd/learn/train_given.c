@@ -77,7 +77,8 @@ static void settle_step(const struct mf_session *s, struct mf_train_cmd *o)
                *passes = mf_options_wished(s->options, "accumulation-steps");
     const long each = o->batch ? o->batch : batch ? strtol(batch, NULL, 10) : 0;
     const long times = o->accumulation ? o->accumulation : passes ? strtol(passes, NULL, 10) : 1;
-    const struct mf_train_opts crew = {.tensor = (size_t)o->tensor, .stages = (size_t)o->stages};
+    const struct mf_train_opts crew = {.tensor = (size_t)o->tensor,
+                                       .stages = mf_train_asked_stages(o, (size_t)s->comm->size)};
 
     if (strcmp(o->plan, "off") == 0 || !(batch || passes) || each < 1 || times < 1) return;
     if (mf_options_given(s->options, "effective-batch") || (o->batch && o->accumulation)) return;

@@ -17,7 +17,7 @@
 #define OFFLOADS   "auto|none|optimizer"
 #define COMPILES   "reduce-overhead|max-autotune|default|none" /* enum mf_compile */
 #define SCOPES     "all|experts|gate"                          /* enum mf_scope */
-#define STRATEGIES "data_parallel|expert_parallel"
+#define STRATEGIES "data_parallel|expert_parallel|pipeline_parallel"
 #define PRECISIONS "auto|fp16|bf16|f16"
 #define IMAGES     "cnn|convnext"           /* enum mf_image */
 #define RECOMPUTES "auto|none|cheap|blocks" /* auto, then enum mf_recompute */
@@ -52,7 +52,7 @@ const struct mf_opt mf_train_rows[] = {
     MF_CHOICE(
         mf_train_cmd, "parallel-strategy", strategy, "data_parallel", STRATEGIES,
         "data_parallel: every rank has all experts; expert_parallel: ranks share the experts, and samples go to the "
-        "ranks of theirs"),
+        "ranks of theirs; pipeline_parallel: as --pp with all ranks"),
     ROW("expert-ways", ways, MF_LONG, NULL,
         "expert-parallel size: ranks that share all experts, a divisor of the ranks; every further group has all "
         "experts again; left out: as many as can"),
@@ -377,13 +377,13 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
 
 /* -- ranks that have a part of the network -- */
 
-/* A pipeline has networks of blocks that follow each other, and whose input is samples. */
+/* A pipeline has networks of blocks that follow each other, and whose input is samples. Rows do not leave a stage. */
 static int check_pipeline(const struct mf_train_cmd *o, const struct mf_train_kind *kind,
                           const struct mf_train_opts *opts)
 {
-    if (kind->learn->forward || opts->args.experts > 0)
-        return mf_fail(MF_USAGE, "--pp %zu: %s cannot be cut into stages; try: --zero 3 in its place", opts->stages,
-                       opts->args.experts > 0 ? "a network with experts" : "this network");
+    if (kind->learn->forward)
+        return mf_fail(MF_USAGE, "--pp %zu: this network cannot be cut into stages; try: --zero 3 in its place",
+                       opts->stages);
     if (opts->stage < 2) return MF_OK;
     return mf_fail(MF_USAGE,
                    "--pp %zu: stages keep whole gradients until a step ends, and --zero %s cuts them before; try: "
@@ -409,11 +409,17 @@ static int check_crew(const struct mf_session *s, size_t ranks, const struct mf_
                    opts->tensor > 1 ? "tp" : "pp", opts->offload ? "offload optimizer" : "spill-activations");
 }
 
+size_t mf_train_asked_stages(const struct mf_train_cmd *o, size_t ranks)
+{
+    if (o->stages) return (size_t)o->stages;
+    return strcmp(o->strategy, "pipeline_parallel") == 0 ? mf_max(1, ranks / mf_max(1, (size_t)o->tensor)) : 1;
+}
+
 static int find_crew(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
                      size_t ranks, struct mf_train_opts *opts)
 {
     opts->tensor = o->tensor ? (size_t)o->tensor : 1;
-    opts->stages = o->stages ? (size_t)o->stages : 1;
+    opts->stages = mf_train_asked_stages(o, ranks);
     MF_TRY(mf_arch_can_split(opts->arch, &opts->args, opts->tensor));
     if (opts->stages > 1) MF_TRY(check_pipeline(o, kind, opts));
     return mf_train_crew(opts) > 1 ? check_crew(s, ranks, opts) : MF_OK;

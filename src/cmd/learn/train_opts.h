@@ -154,6 +154,9 @@ void mf_train_settle(const struct mf_session *session, struct mf_train_cmd *o);
 int mf_train_opts_of(const struct mf_session *session, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
                      const struct mf_dataset *set, size_t ranks, struct mf_task *task, struct mf_train_opts *opts);
 
+/** Stages of a pipeline on so many ranks, as options ask for them. Local. */
+size_t mf_train_asked_stages(const struct mf_train_cmd *o, size_t ranks);
+
 /** The same as far as options alone say it: model and its arguments, of images. MF_USAGE. Local. */
 int mf_train_network_of(const struct mf_train_cmd *o, struct mf_train_opts *opts);
 

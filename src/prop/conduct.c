@@ -16,7 +16,7 @@ static const double LITTLE = 1e-3; /* times the tolerance */
 static const struct mf_flux_ops *ops(const struct mf_flow *flow) { return flow->queue->backend->flux; }
 
 /* Energies are of a difference of 1 in units where the distance between cells along the axis is 1. */
-static double conductivity_of(const struct mf_flow *flow, double energy)
+double mf_flow_conductivity(const struct mf_flow *flow, double energy)
 {
     const size_t *n = flow->micro->slab.dims;
     const double area = (double)n[0] * (double)n[1] * (double)n[2] / (double)n[flow->axis];
@@ -28,7 +28,7 @@ static double energy(const struct mf_flow *flow)
 {
     mf_flow_border(flow, &flow->level[0], 1, flow->x);
     if (flow->level[0].count) ops(flow)->energy(flow->queue, &flow->level[0].grid, flow->x, flow->sums);
-    return conductivity_of(flow, mf_flow_total(flow));
+    return mf_flow_conductivity(flow, mf_flow_total(flow));
 }
 
 /* r = -A x; the potentials of the plates stand around x. */
@@ -63,7 +63,7 @@ static double step(struct mf_flow *flow, double rz, double beta)
     if (curvature <= 0) return 0;
     alpha = rz / curvature;
     if (works) ops(flow)->move(flow->queue, g, (float)alpha, flow->p, flow->y, flow->x, flow->r);
-    return conductivity_of(flow, alpha * rz);
+    return mf_flow_conductivity(flow, alpha * rz);
 }
 
 /* The last three falls tell those to come, at the slower of their two rates. The result is no less than the last. */
@@ -103,7 +103,7 @@ static int iterate(struct mf_flow *flow, double k, struct mf_conduct *out)
 
 /* Rounding lets the residual of the iteration drift from that of x. Where the energy of x tells so, it begins again
  * from there, as long as the energy falls. */
-static int settle(struct mf_flow *flow, struct mf_conduct *out)
+int mf_flow_settle(struct mf_flow *flow, struct mf_conduct *out)
 {
     const double tolerance = flow->opts->tolerance;
     double start = energy(flow), end;
@@ -193,7 +193,7 @@ static int solve(struct mf_flow *flow, struct mf_conduct *out)
     out->carries = (double)flow->carrying / ((double)n[0] * (double)n[1] * (double)n[2]);
     if (flow->carrying == 0) return MF_OK;
     MF_TRY(mf_flow_levels(flow));
-    MF_TRY(settle(flow, out));
+    MF_TRY(mf_flow_settle(flow, out));
     return check_fluxes(flow, out);
 }
 

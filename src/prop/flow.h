@@ -69,6 +69,18 @@ int mf_flow_idle(struct mf_flow *flow);
 int mf_flow_levels(struct mf_flow *flow);
 void mf_flow_free(struct mf_flow *flow);
 
+/** Takes the memory of all levels and vectors, for conductances that are no counts. Local; MF_MEMORY. */
+int mf_flow_take(struct mf_flow *flow);
+
+/** Conductances of the coarse levels, from those of level 0. Collective. */
+void mf_flow_coarsen(struct mf_flow *flow);
+
+/** The conductivity that an energy is. Local. */
+double mf_flow_conductivity(const struct mf_flow *flow, double energy);
+
+/** Solves from the potential in flow->x on. Collective; MF_NUMERIC, agreed. */
+int mf_flow_settle(struct mf_flow *flow, struct mf_conduct *out);
+
 /** Conductance of the face between cells of two codes, along an axis. */
 float mf_flow_face(const struct mf_flow *flow, int axis, uint8_t a, uint8_t b);
 

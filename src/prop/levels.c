@@ -190,7 +190,7 @@ static int make_finest(struct mf_flow *flow)
 
 /* -- coarse levels -- */
 
-static void make_coarse(struct mf_flow *flow)
+void mf_flow_coarsen(struct mf_flow *flow)
 {
     const struct mf_flux_ops *ops = flow->queue->backend->flux;
 
@@ -214,8 +214,20 @@ int mf_flow_levels(struct mf_flow *flow)
     rc = take_all(flow);
     if (rc == MF_OK) rc = take_edges(flow);
     MF_TRY(mf_agree(flow->comm, rc));
-    make_coarse(flow);
+    mf_flow_coarsen(flow);
     return MF_OK;
+}
+
+int mf_flow_take(struct mf_flow *flow)
+{
+    struct mf_flux_grid *g = &flow->level[0].grid;
+
+    set_grid(flow, &flow->level[0], 1);
+    if (flow->level[0].count) MF_TRY(take_faces(flow, g));
+    flow->x = zeros(flow, g);
+    if (!flow->x) return MF_MEMORY;
+    MF_TRY(take_all(flow));
+    return take_edges(flow);
 }
 
 void mf_flow_free(struct mf_flow *flow)

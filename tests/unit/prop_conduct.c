@@ -1,12 +1,14 @@
 /* Conduction against a direct solve. Volumes are random, of two and four phases with an insulator. Sizes are even and
  * odd, also of images, and voxels are no cubes. Every axis and boundary takes part. Layers are exact. On several
- * ranks, or with two threads, everything has the bits of one rank and one thread. */
+ * ranks, or with two threads, everything has the bits of one rank and one thread. Derivatives are central differences
+ * of the direct solve. */
 #include "src/prop/conduct.h"
 
 #include <string.h>
 
 #include "src/base/rng.h"
 #include "src/prop/error.h"
+#include "src/prop/grey.h"
 #include "tests/device.h"
 #include "tests/oracle/conduct.h"
 
@@ -188,6 +190,101 @@ static void any_ranks(void)
     }
 }
 
+/* Conductivities of voxels from 0.01 to 1. */
+static double *grey_noise(size_t n, uint64_t seed)
+{
+    double *k = malloc(n * sizeof *k);
+
+    for (size_t i = 0; i < n; ++i) k[i] = (float)pow(100, mf_random_uniform(seed, 0, i) - 1);
+    return k;
+}
+
+/* Solves on the ranks of @p of, twice where @p again. Returns the steps of the last. */
+static size_t solve_grey(const struct mf_comm *of, const size_t dims[3], const double h[3], int axis, int boundary,
+                         int again, const double *k, double *effective, float *slope)
+{
+    const struct mf_slab slab = mf_slab_of(of, dims, of->rank);
+    const size_t n = mf_slab_voxels(&slab), first = slab.first * dims[1] * dims[2];
+    const struct mf_conduct_opts opts = {.boundary = (enum mf_conduct_boundary)boundary,
+                                         .tolerance = again ? 1e-4 : 1e-9};
+    float *own = malloc((n + 1) * sizeof *own), *potential = malloc((n + 1) * sizeof *potential);
+    size_t all = dims[0] * dims[1] * dims[2];
+    struct mf_conduct_grey *grey;
+    struct mf_conduct got;
+
+    for (size_t i = 0; i < n; ++i) own[i] = (float)k[first + i];
+    CHECK(mf_conduct_grey_open(of, device.q, host, &slab, h, axis, &opts, &grey) == MF_OK);
+    mf_conduct_grey_begin(grey, potential);
+    for (int i = 0; i <= again; ++i) CHECK(mf_conduct_grey_solve(grey, own, potential, &got) == MF_OK);
+    memset(slope, 0, all * sizeof *slope);
+    mf_conduct_grey_slope(grey, slope + first);
+    mf_comm_sum_float(of, all, slope);
+    mf_conduct_grey_close(grey);
+    *effective = got.k;
+    free(own);
+    free(potential);
+    return got.steps;
+}
+
+static void derivatives(void)
+{
+    static const size_t size[][3] = {{6, 5, 7}, {1, 9, 12}, {8, 6, 4}};
+    double worst = 0;
+
+    for (int t = 0; t < (is_slow() ? 6 : 12); ++t) {
+        const size_t *dims = size[t % 3], n = dims[0] * dims[1] * dims[2];
+        const int boundary = t / 2 % 2, axis = dims[0] == 1 ? 1 + t % 2 : t / 3 % 3;
+        const double h[3] = {1, t % 5 == 4 ? 1.5 : 1, 1};
+        double *k = grey_noise(n, 40 + (uint64_t)t), effective, sum = 0;
+        float *slope = malloc(n * sizeof *slope);
+
+        solve_grey(&comm, dims, h, axis, boundary, 0, k, &effective, slope);
+        CHECK_NEAR(effective / oracle_conduct(dims, h, k, axis, boundary, 0), 1, 2e-6);
+        for (size_t i = 0; i < n; ++i) sum += slope[i] * k[i];
+        CHECK_NEAR(sum / effective, 1, 1e-5); /* k is homogeneous of degree 1 */
+        for (size_t i = (size_t)t; i < n; i += n / 4) {
+            const double was = k[i], step = 1e-3 * was;
+            double up, down;
+
+            k[i] = was + step;
+            up = oracle_conduct(dims, h, k, axis, boundary, 0);
+            k[i] = was - step;
+            down = oracle_conduct(dims, h, k, axis, boundary, 0);
+            k[i] = was;
+            up = (up - down) / (2 * step);
+            worst = fmax(worst, fabs(slope[i] - up) / (up + effective / (double)n));
+        }
+        free(slope);
+        free(k);
+    }
+    if (comm.rank == 0) printf("worst relative difference of a derivative to a central difference: %.2g\n", worst);
+    CHECK(worst < 1e-5);
+}
+
+/* The potential that was found is the begin of the next solve, which then has little to do. */
+static void grey_on_any_ranks(void)
+{
+    static const size_t size[][3] = {{34, 40, 36}, {16, 16, 12}};
+    const double h[3] = {1, 1, 1};
+    struct mf_comm self;
+
+    mf_comm_self(&self);
+    for (int t = 0; t < (is_slow() ? 1 : 4); ++t) {
+        const size_t *dims = size[t % 2], n = dims[0] * dims[1] * dims[2];
+        double *k = grey_noise(n, 60 + (uint64_t)t), many, one;
+        float *of_many = malloc(n * sizeof *of_many), *of_one = malloc(n * sizeof *of_one);
+
+        CHECK(solve_grey(&comm, dims, h, t % 3, t / 2, 1, k, &many, of_many) <= 3);
+        device.q->threads = 2;
+        solve_grey(&self, dims, h, t % 3, t / 2, 1, k, &one, of_one);
+        device.q->threads = 1;
+        CHECK(many == one && memcmp(of_many, of_one, n * sizeof *of_one) == 0);
+        free(of_many);
+        free(of_one);
+        free(k);
+    }
+}
+
 static void bounds(void)
 {
     struct mf_conduct_bounds b = mf_conduct_bounds(3, 2, (double[]){0.6, 0.4}, (double[]){0, 1});
@@ -229,6 +326,8 @@ int main(int argc, char **argv)
     tensor();
     against_direct();
     any_ranks();
+    derivatives();
+    grey_on_any_ranks();
     no_number();
     CHECK(mf_arena_live(host) == 0);
     mf_arena_close(host);

@@ -85,7 +85,7 @@ int mesoforge_on_log(mesoforge_session *session, void (*take)(void *context, int
 int mesoforge_on_progress(mesoforge_session *session, int (*go_on)(void *context, const char *what, double share),
                           void *context);
 
-/** Asks the call that the session is in to stop, from any thread. A match obeys after a few evaluations, and returns
+/** Asks the call that the session is in to stop, from any thread. A match obeys before its next evaluation, and returns
  * MESOFORGE_STOPPED. Without a call nothing happens. */
 int mesoforge_cancel(mesoforge_session *session);
 
@@ -128,8 +128,15 @@ typedef struct mesoforge_result mesoforge_result;
 int mesoforge_characterize(mesoforge_session *session, const mesoforge_field *field, const char *options,
                            mesoforge_result **result);
 
-/** Makes a structure with the statistics of a field, as `mesoforge match` does: "size=64,64,64 seed=3". Options are
- * those of the verb, without those about files, checkpoints and realisations. */
+/**
+ * Makes a structure with the statistics of a field, as `mesoforge match` does: "size=64,64,64 seed=3". Options are
+ * those of the verb, without those about files and realisations. But "output=FILE.h5" writes the verb's file. Beside it
+ * "checkpoint-every=..", "max-hours=.." and "restart=auto" keep checkpoints. The verb may continue them, too.
+ *
+ * A match that is stopped returns MESOFORGE_STOPPED, and *result is the best so far. It has exact volume fractions, and
+ * "stopped" in its JSON. NULL: the match had found nothing yet. A match with an output first ends its step and writes a
+ * checkpoint.
+ */
 int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, const char *options,
                     mesoforge_result **result);
 

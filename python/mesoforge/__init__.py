@@ -26,20 +26,21 @@ from .session import Session, default
 __version__ = version()
 
 
-def characterize(image, *, session=None, **options):
+def characterize(image, *, session=None, progress=None, **options):
     """Measures the descriptors of an image [y][x] or a volume [z][y][x].
 
     image: an array of labels, grey values or phases side by side, as any array of NumPy (it is not copied), a picture
     of PIL, or the path of an .npy file. A masked array leaves out what it masks.
     options: those of `mesoforge characterize`, as limit_to=16, isotropic=True, measures=["surface", "euler"].
     mask=ARRAY leaves out the voxels where it is above 0, beside those that a masked array masks.
+    progress: as of match().
 
     >>> import numpy
     >>> grey = numpy.linspace(0, 1, 1024).reshape(32, 32)
     >>> characterize(grey, threshold=0.25, limit_to=8).figures["phases"][1]["volume_fraction"]
     0.75
     """
-    return (session or default()).characterize(image, **options)
+    return (session or default()).characterize(image, progress=progress, **options)
 
 
 def match(image, *, session=None, progress=None, **options):
@@ -47,8 +48,9 @@ def match(image, *, session=None, progress=None, **options):
 
     image: as of characterize(). options: those of the verb, as size=[64, 64, 64], seed=3, limit_to=16.
     progress: a function of what is done and its share (0 to 1, or None). Where it returns False or another false value,
-    Stopped is raised; None goes on. Ctrl-C ends the call after a few evaluations, and so does any exception that a
-    handler of a signal raises.
+    Stopped is raised; None goes on. Its `result` is the best so far. Ctrl-C ends the call before the next evaluation,
+    and so does any exception that a handler of a signal raises: that exception has the `result`.
+    output="FILE.h5" also writes the program's file; with restart="auto" a stopped run goes on from its checkpoint.
 
     >>> import numpy
     >>> image = numpy.indices((32, 32)).sum(axis=0) // 4 % 2 * 255

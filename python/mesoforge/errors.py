@@ -52,9 +52,10 @@ class OutputError(Error):
 
 
 class Stopped(Error):
-    """A run was stopped when asked to."""
+    """A run was stopped when asked to. `result` is the best so far, with exact volume fractions; None: there is none."""
 
     code = 75
+    result = None
 
 
 _by_code = {kind.code: kind for kind in Error.__subclasses__()}

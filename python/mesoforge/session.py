@@ -116,6 +116,7 @@ class Session:
         self._handle = handle
         self._process = os.getpid()
         self._raised = None
+        self._calling = threading.Lock()
         self._take_line = TAKE_LINE(self._log_line)
         self._go_on = GO_ON(self._step)
         self._progress = None
@@ -144,10 +145,11 @@ class Session:
 
     def close(self):
         """Ends the session; results stay."""
-        if self._handle is not None:
-            self._finalizer.detach()
-            handle, self._handle = self._handle, None
-            check(lib.mesoforge_close(handle))
+        with self._call_of(None):
+            if self._handle is not None:
+                self._finalizer.detach()
+                handle, self._handle = self._handle, None
+                check(lib.mesoforge_close(handle))
 
     def __enter__(self):
         return self
@@ -173,24 +175,37 @@ class Session:
                 value = "@" + name
             yield name, value
 
-    def _settle(self, code):
-        """What a callback raised comes first."""
+    def _settle(self, code, result):
+        """What a callback raised comes first. Both have the result of a call that was stopped."""
         raised, self._raised = self._raised, None
-        if raised is not None:
-            raise raised
-        check(code)
+        try:
+            if raised is not None:
+                raise raised
+            check(code)
+        except BaseException as error:
+            with contextlib.suppress(AttributeError):  # of an exception that takes none
+                error.result = result
+            raise
 
-    def characterize(self, image, **options):
+    @contextlib.contextmanager
+    def _call_of(self, progress):
+        """One call at a time: another one is refused before it touches anything."""
+        if not self._calling.acquire(blocking=False):
+            raise UsageError("the session is in a call, of another thread or of the one that called back")
+        try:
+            self._progress = progress
+            yield
+        finally:
+            self._progress = None
+            self._calling.release()
+
+    def characterize(self, image, *, progress=None, **options):
         """See `mesoforge.characterize`."""
-        return self._call(lib.mesoforge_characterize, Characterization, image, options)
+        return self._call(lib.mesoforge_characterize, Characterization, image, progress, options)
 
     def match(self, image, *, progress=None, **options):
         """See `mesoforge.match`."""
-        self._progress = progress
-        try:
-            return self._call(lib.mesoforge_match, Structure, image, options)
-        finally:
-            self._progress = None
+        return self._call(lib.mesoforge_match, Structure, image, progress, options)
 
     @contextlib.contextmanager
     def _holding_signals(self):
@@ -219,17 +234,22 @@ class Session:
                 if signal.getsignal(number) is hold:
                     signal.signal(number, handler)
 
-    def _call(self, function, kind, image, options):
-        handle, result, lent = self._open(), c_void_p(), []
+    def _call(self, function, kind, image, progress, options):
         array = _array(image)
         options["mask"] = _mask(image, options.get("mask"))
+        with self._call_of(progress):
+            return self._call_on(function, kind, array, options)
+
+    def _call_on(self, function, kind, array, options):
+        handle, result, lent = self._open(), c_void_p(), []
         try:
             field = self._lend("image", array, lent)
             text = _words(dict(self._lend_options(options, lent)))
             with self._holding_signals():
                 code = function(handle, field, text, byref(result))
-            self._settle(code)
-            return kind(result)
+            made = kind(result) if result else None
+            self._settle(code, made)
+            return made
         finally:
             lib.mesoforge_result_free(result)
             for field, _ in lent:

@@ -23,9 +23,9 @@ static int check_words(const struct mf_lib_verb *verb, const struct mf_options *
 {
     MF_TRY(mf_lib_check_words(options));
     if (!describes(verb->verb)) MF_TRY(mf_lib_check_session(options));
-    if (common->output && verb->work != mf_lib_print)
+    if (common->output && verb == &mf_lib_characterize)
         return mf_fail(MF_USAGE, "--output is an option of the program; the host of a library gets arrays");
-    return MF_OK;
+    return common->output ? MF_OK : mf_lib_check_runs(options);
 }
 
 /* Local. */
@@ -117,7 +117,7 @@ int mf_lib_call(mesoforge_session *session, const struct mf_lib_verb *verb, cons
     if (!inputs) call.inputs = field->name;
     rc = work(session, &call, &r);
     end(session, &call);
-    if (rc == MF_OK)
+    if (rc == MF_OK || (rc == MF_STOPPED && r && r->arrays))
         *result = r;
     else
         mesoforge_result_free(r);

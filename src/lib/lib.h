@@ -47,9 +47,11 @@ void mf_lib_words_free(char **argv);
 /** Parses what mesoforge_open() takes, for comm, options, common and trusts of @p session: MF_USAGE. */
 int mf_lib_open_options(const char *text, mesoforge_session *session);
 
-/** Refuses words of a verb that are of a program: MF_USAGE. The second: words of an open session. */
+/** Refuses words of a verb that are of a program: MF_USAGE. The second: words of an open session. The third: words of
+ * checkpoints, which stand beside an output. */
 int mf_lib_check_words(const struct mf_options *options);
 int mf_lib_check_session(const struct mf_options *options);
+int mf_lib_check_runs(const struct mf_options *options);
 
 enum { MF_RESULT_PATH = 32, MF_RESULT_ARRAYS = 3 * (5 + MF_MORE) + MF_WHOLE };
 

@@ -31,9 +31,6 @@ static const char *const of_program[] = {"microstructure_filenames",
                                          "realisations",
                                          "save-gradient",
                                          "outfile-data-steps",
-                                         "checkpoint-every",
-                                         "restart",
-                                         "max-hours",
                                          NULL};
 
 static const char blanks[] = " \t\r\n";
@@ -174,6 +171,18 @@ int mf_lib_check_words(const struct mf_options *options)
     for (const char *const *word = of_program; *word; ++word)
         if (mf_options_knows(options, *word) && mf_options_given(options, *word))
             return mf_fail(MF_USAGE, "--%s is an option of the program; a library prints nothing", *word);
+    return MF_OK;
+}
+
+int mf_lib_check_runs(const struct mf_options *options)
+{
+    static const char *const words[] = {"checkpoint-every", "restart", "max-hours"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
+        if (mf_options_knows(options, words[i]) && mf_options_given(options, words[i]))
+            return mf_fail(MF_USAGE,
+                           "--%s needs the file of the run, which checkpoints stand beside; try: output=NAME.h5",
+                           words[i]);
     return MF_OK;
 }
 

@@ -23,6 +23,9 @@ void mf_optim_total(const struct mf_optimiser *o, const struct mf_problem *p, si
 /** Loss and gradient at @p x; counts as one evaluation. */
 int mf_optim_evaluate(struct mf_optimiser *o, const struct mf_problem *p, float *x, float *g, double *loss);
 
+/** Shall the run end between two evaluations of a step? Then its refusal. */
+int mf_optim_asked(const struct mf_problem *p);
+
 /** Enqueues x_new = P(x + step d). o->sums gets the step's product with the gradient per plane. */
 void mf_optim_move(struct mf_optimiser *o, const float *d, double step, float *x_new);
 

@@ -76,6 +76,8 @@ int mf_optim_evaluate(struct mf_optimiser *o, const struct mf_problem *p, float 
     return p->evaluate(p->context, x, g, loss);
 }
 
+int mf_optim_asked(const struct mf_problem *p) { return p->asked ? p->asked(p->context) : MF_OK; }
+
 void mf_optim_move(struct mf_optimiser *o, const float *d, double step, float *x_new)
 {
     MF_PHASE(&mf_phase_step);
@@ -104,6 +106,7 @@ int mf_optim_search(struct mf_optimiser *o, const struct mf_problem *p, const st
     for (int trial = 0; trial < 12 && o->evaluations < o->last; ++trial) {
         double change, next;
 
+        if (trial > 0) MF_TRY(mf_optim_asked(p));
         mf_optim_move(o, line->d, step, line->x_new);
         MF_TRY(mf_optim_evaluate(o, p, line->x_new, line->g_new, loss));
         mf_optim_total(o, p, 1, -1, &change); /* not before: by now nobody waits for it */
@@ -151,9 +154,14 @@ int mf_optimiser_run(struct mf_optimiser *o, const struct mf_problem *p, long ev
     }
     /* Something in it that is no number looks like a minimum: nothing goes downhill. */
     if (!more) MF_TRY(mf_optim_finite(mf_optim_dot(o, p, o->g, o->g)));
-    if (method->end) method->end(o);
-    o->under_way = 0;
+    mf_optimiser_settle(o);
     return MF_OK;
+}
+
+void mf_optimiser_settle(struct mf_optimiser *o)
+{
+    if (o->under_way && o->evaluations > o->started && o->opts.method->end) o->opts.method->end(o);
+    o->under_way = 0;
 }
 
 /* -- saving -- */

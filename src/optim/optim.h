@@ -23,6 +23,9 @@ struct mf_problem {
      * that it can continue later. May be NULL.
      */
     int (*stop)(void *context, long evaluations, double loss);
+    /** Called between two evaluations of one step, by all ranks alike. Refuses where the run is to end there: x and
+     * loss are then those after the last step. May be NULL. */
+    int (*asked)(void *context);
 };
 
 struct mf_optimiser;
@@ -123,5 +126,8 @@ long mf_optimiser_made(const struct mf_optimiser_state *state);
  * unchanged.
  */
 int mf_optimiser_run(struct mf_optimiser *optimiser, const struct mf_problem *problem, long evaluations);
+
+/** Ends a run that has stopped, and leaves in x the result of its steps so far. */
+void mf_optimiser_settle(struct mf_optimiser *optimiser);
 
 #endif

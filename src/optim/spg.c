@@ -78,6 +78,7 @@ static int search(struct mf_optimiser *o, const struct mf_problem *p, double *lo
     for (int trial = 0; trial < TRIALS && o->evaluations < o->last; ++trial) {
         double change, next;
 
+        if (trial > 0) MF_TRY(mf_optim_asked(p));
         mf_optim_move(o, o->g, -t, o->own[X_NEW]);
         MF_TRY(mf_optim_evaluate(o, p, o->own[X_NEW], o->own[G_NEW], loss));
         mf_optim_total(o, p, 1, -1, &change);

@@ -82,6 +82,7 @@ static int solve(struct mf_optimiser *o, const struct mf_problem *p)
         const double square = mf_optim_dot(o, p, o->own[P], o->own[P]);
         double curve, length, gain, next;
 
+        MF_TRY(mf_optim_asked(p));
         MF_TRY(product(o, p, square));
         curve = -mf_optim_dot(o, p, o->own[P], o->own[X_NEW]);
         MF_TRY(mf_optim_finite(curve));
@@ -113,6 +114,7 @@ static int step(struct mf_optimiser *o, const struct mf_problem *p, int *more)
     *more = out[0] < 0 && out[1] > 0; /* else a stationary point */
     if (!*more) return MF_OK;
     if (state_of(o)->misses == 0) MF_TRY(solve(o, p));
+    MF_TRY(mf_optim_asked(p));
     slope = state_of(o)->misses == 0 ? mf_optim_dot(o, p, o->own[Z], o->g) : 0;
     if (!(slope < 0)) { /* no curvature was found, or the last step of Newton was in vain: down the gradient */
         o->backend->optim->direction(o->queue, o->extent, o->x, o->g, &none, &c, o->own[Z], o->sums);

@@ -276,13 +276,18 @@ static void end_round(struct anneal *a)
     p->swaps = a->accepted;
 }
 
+static int is_asked(const struct anneal *a)
+{
+    return a->polish->asked && a->polish->asked(a->polish->context) != MF_OK;
+}
+
 static void make_steps(struct anneal *a)
 {
     const long most = a->field.voxels > ROUND ? (long)a->field.voxels : ROUND, begin = a->steps;
     const double start = mf_now();
     MF_PHASE(&mf_phase_swaps);
 
-    while (a->steps - begin < most && !ended(a)) make_turn(a);
+    while (a->steps - begin < most && !ended(a) && !is_asked(a)) make_turn(a);
     a->polish->trial_seconds += mf_now() - start;
 }
 

@@ -132,9 +132,9 @@ int mf_grid_cut(struct mf_grid *r)
         r->result->grey = grey_share(r);
         binarise(r, NULL, room);
     }
-    if (rc == MF_OK && mf_grid_connects(r))
+    if (rc == MF_OK && mf_grid_connects(r) && !r->failed && !r->leaving)
         rc = connect(r, room);
-    else if (rc == MF_OK && !r->dry && would_connect(r))
+    else if (rc == MF_OK && !r->dry && would_connect(r) && !mf_grid_connects(r))
         mf_info("the target does not say what spans: clusters stay as they come");
     mf_arena_give(r->queue->host, room);
     return rc;

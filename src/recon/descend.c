@@ -188,7 +188,8 @@ int mf_grid_after_step(struct mf_grid *r, long evaluations, double loss)
     if (all / every > noted(r->result) / every) mf_grid_note(r, all);
     snprintf(text, sizeof text, "%s, loss %.4e", r->stage, r->loss);
     say_progress(r, evaluations, all < planned ? planned : all + 1, text);
-    return mf_objective_renew(r->objective) ? mf_grid_keep(r, all, NULL) : 0;
+    r->stepped = r->loss;
+    return mf_objective_renew(r->objective) ? mf_grid_keep(r, all, NULL) : mf_grid_asked(r) != MF_OK;
 }
 
 static int after_step(void *context, long evaluations, double loss)
@@ -198,7 +199,7 @@ static int after_step(void *context, long evaluations, double loss)
 
 static int descend(struct mf_grid *r, const char *stage, double lambda, long evaluations)
 {
-    const struct mf_problem problem = {r, evaluate, mf_grid_add, after_step};
+    const struct mf_problem problem = {r, evaluate, mf_grid_add, after_step, mf_grid_asked};
 
     r->stage = stage;
     r->lambda = lambda;
@@ -331,7 +332,8 @@ int mf_grid_look(struct mf_grid *r)
         return mf_fail(MF_NUMERIC, "the loss of the initial field is not finite; try: smaller --descriptor-weights, "
                                    "--level-weights or --phase-weights");
     r->scale = scale_for(r, first);
-    r->loss = first;
+    r->loss = r->stepped = first;
+    r->seen = 1;
     for (size_t t = 0; t < r->opts->objective.terms; ++t) {
         size_t used = strlen(shares);
 

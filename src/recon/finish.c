@@ -23,7 +23,8 @@ static struct mf_polish polish_of(const struct mf_grid *r)
                               .label = r->label,
                               .fixed = r->fixed,
                               .whole_clusters = mf_grid_connects(r),
-                              .rounds = r->opts->polish_rounds};
+                              .rounds = r->opts->polish_rounds,
+                              .asked = mf_grid_asked};
 }
 
 static int after_round(void *context, const struct mf_polish_state *state)
@@ -220,6 +221,13 @@ int mf_grid_finish(struct mf_grid *r)
     r->loss = out->loss_final;
     r->stage = "final";
     mf_grid_note(r, r->before);
+    return hand_labels(r);
+}
+
+int mf_grid_hand_over(struct mf_grid *r)
+{
+    if (!r->label) MF_TRY(take_labels(r));
+    if (!r->polishing) MF_TRY(mf_grid_cut(r));
     return hand_labels(r);
 }
 

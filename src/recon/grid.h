@@ -36,6 +36,7 @@ struct mf_grid {
     double *mean_error[3];        /* [fields][(2L-1)^2]: error of the mean slice in S2 */
     double scale, lambda;
     double loss, start; /* of the last evaluation; wall clock at the begin of the run, minus the time of earlier runs */
+    double stepped;     /* of the last step */
     double stage_start; /* wall clock at the begin of the gradient stages on this grid */
     long before, grids; /* evaluations of coarser grids; number of grids */
     const char *stage;
@@ -46,7 +47,8 @@ struct mf_grid {
     long level, step;              /* of the pyramid; of the grid's script */
     int corrected;                 /* the error of the mean slice is corrected (mf_objective_correct) */
     int polishing, leaving;        /* the gradient stages are over; the run was asked to stop */
-    int failed;                    /* code of a save on leaving */
+    int failed;                    /* code of a save on leaving, or of a stop */
+    int seen;                      /* the field, or the labels, are those of a run, so a stop may hand them over */
     struct mf_keeper keeper;       /* opts->keeper's */
     struct mf_checkpoint *from;    /* NULL: a new run */
     struct mf_polish_state polish; /* as saved */
@@ -125,6 +127,14 @@ void mf_grid_say_shrunk(struct mf_grid *run);
 /** Replaces the objective of the gradient stages by that of the last stage. Collective. */
 int mf_grid_sharpen(struct mf_grid *run);
 
+/* -- fixed.c: voxels that the caller fixes -- */
+
+/** How many voxels of each phase are fixed, and whether they may be. Collective; MF_INPUT. */
+int mf_grid_count_fixed(struct mf_grid *run);
+
+/** Fixed voxels get their phases in the field. Collective; MF_INPUT. */
+int mf_grid_fix(struct mf_grid *run);
+
 /* -- cut.c: from the grey field to labels -- */
 
 /** Shall the result's phases span as much as the target's (connect.h)? */
@@ -140,6 +150,10 @@ void mf_grid_counts(const struct mf_grid *run, uint64_t counts[MF_PHASES_MAX]);
 
 /** Cuts, polishes or anneals, and returns the labels; or continues with saved labels. Collective. */
 int mf_grid_finish(struct mf_grid *run);
+
+/** Labels of a run that has stopped on the finest grid. Its field is cut at the volume fractions; a polish has labels.
+ * Collective; MF_MEMORY. */
+int mf_grid_hand_over(struct mf_grid *run);
 
 /** The current work on the labels: "polish" or "annealing". */
 const char *mf_grid_label_work(const struct mf_grid *run);
@@ -158,6 +172,10 @@ int mf_grid_find(struct mf_grid *run, const size_t dims[3]);
 /** Call it between two steps, or two rounds of the polish (@p polish not NULL). True: the run must leave.
  * Collective. */
 int mf_grid_keep(struct mf_grid *run, long evaluations, const struct mf_polish_state *polish);
+
+/** Shall a run without a keeper end here, because its host asks for it? MF_STOPPED, agreed; @p run: struct mf_grid.
+ * Collective. */
+int mf_grid_asked(void *run);
 
 /** Loads the optimiser's vectors, or the labels, from the checkpoint and closes it. Collective; MF_INPUT. */
 int mf_grid_load(struct mf_grid *run);

@@ -532,7 +532,7 @@ int mf_solve_mean_field(const size_t dims[3], const struct mf_target *target, co
 int mf_meanfield_run(struct mf_grid *r, long evaluations)
 {
     struct work w = {.grid = r};
-    const struct mf_problem problem = {&w, evaluate, add, after_step};
+    const struct mf_problem problem = {&w, evaluate, add, after_step, NULL};
     const struct mf_method *const usual = r->method.method;
     int rc = open_work(&w);
 
@@ -541,7 +541,10 @@ int mf_meanfield_run(struct mf_grid *r, long evaluations)
         r->optimiser.opts.method = &mf_mean_field;
         rc = mf_optimiser_run(&r->optimiser, &problem, evaluations);
     }
-    if (!r->leaving) r->optimiser.opts.method = usual;
+    if (!r->leaving) {
+        r->optimiser.opts.method = usual;
+        r->optimiser.under_way = 0; /* nothing of it is of the usual method */
+    }
     close_work(&w);
     return rc == MF_OK ? r->failed : rc;
 }

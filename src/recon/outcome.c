@@ -8,6 +8,7 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/guest.h"
 #include "src/base/log.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
@@ -58,6 +59,8 @@ static int solve(struct mf_outcome *out)
 
     out->no_metrics |= out->result.metrics_lost;
     out->solve.metrics_said |= out->result.metrics_own;
+    out->stopped = rc == MF_STOPPED && out->result.label;
+    if (out->stopped) fill_micro(out);
     if (rc != MF_OK) return rc;
     fill_micro(out);
     rc = describe(out);
@@ -209,9 +212,14 @@ static int choose(struct mf_outcome *out)
         const struct mf_candidate *c = &out->candidate[k];
         int rc = run(out, k);
 
+        if (rc == MF_STOPPED && k > 0 && mf_is_guest()) {
+            put(out, &best);
+            out->stopped = 1;
+            return rc;
+        }
         if (rc != MF_OK) {
             discard(&best);
-            mf_outcome_free(out);
+            if (rc != MF_STOPPED) mf_outcome_free(out);
             return rc;
         }
         elapsed = fmax(elapsed, out->result.elapsed);

@@ -50,6 +50,7 @@ struct mf_outcome {
     struct mf_candidate candidate[MF_CANDIDATES_MAX]; /* if there are several */
     size_t kept;                                      /* index of the one that is the result */
     double seconds;                                   /* of the whole run */
+    int stopped;                                      /* the result is the best so far, not described */
 };
 
 /** Can candidates be compared? MF_INPUT: the target has nothing to compare with; MF_USAGE: too small. Not
@@ -57,7 +58,8 @@ struct mf_outcome {
 int mf_outcome_may_choose(const struct mf_outcome *outcome);
 
 /** Solves and describes, into result, micro, got, variation_error and copied; keeps the best of several candidates.
- * Collective; refuses (agreed), and then holds nothing. */
+ * Collective; refuses (agreed), and then holds nothing. A guest that refuses with MF_STOPPED
+ * may have result.label: then result and micro are the best so far. The caller frees the outcome. */
 int mf_outcome_solve(struct mf_outcome *outcome);
 void mf_outcome_free(struct mf_outcome *outcome);
 

@@ -197,11 +197,23 @@ static void json_candidates(const struct mf_outcome *out, struct mf_json *at)
     MF_JSON(at, "candidates", all, "kept", out->kept);
 }
 
+/* A stop leaves fewer figures. */
+static void json_stopped(const struct mf_outcome *out, struct mf_json *at)
+{
+    mf_json_bool(at, "stopped", 1);
+    MF_JSON(at, "loss", out->result.loss, "lag", out->target->lag, "evaluations", out->result.evaluations, "seconds",
+            out->seconds);
+}
+
 void mf_outcome_json(const struct mf_outcome *out, struct mf_json *j)
 {
     const struct mf_solve_result *r = &out->result;
 
     MF_JSON(j, "seed", out->solve.seed);
+    if (out->stopped) {
+        json_stopped(out, j);
+        return;
+    }
     mf_json_some(j, "problem", out->run ? out->run->problem : NULL);
     MF_JSON(j, "loss", r->loss, "loss_cut", r->loss_cut, "loss_final", r->loss_final, "lag", out->target->lag);
     mf_json_bool(j, "periodic", out->solve.objective.periodic);

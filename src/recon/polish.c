@@ -374,7 +374,7 @@ static int wants_to_end(struct mf_polish_work *w, struct mf_polish_state *at)
 {
     struct mf_polish *p = w->polish;
 
-    if (!mf_objective_renew(w->objective)) return 0;
+    if (!mf_objective_renew(w->objective)) return p->asked && p->asked(p->context) != MF_OK;
     at->limit = w->limit;
     at->tried = p->tried;
     at->swaps = p->swaps;

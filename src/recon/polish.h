@@ -41,6 +41,8 @@ struct mf_polish {
     double trial_seconds;          /* output: wall time of the trials */
     /** Called between rounds, by all ranks. True ends the polish so that it can continue later. May be NULL. */
     int (*after_round)(void *context, const struct mf_polish_state *state);
+    /** Shall it end where it cannot be saved? Agreed by all ranks. May be NULL. */
+    int (*asked)(void *context);
     void *context;
     const struct mf_polish_state *from; /* NULL: begin anew; else continue from this state */
 };

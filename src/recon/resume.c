@@ -303,19 +303,20 @@ static void list_all(void *context, struct mf_checkpoint *c)
     r->result->polish_seconds = polish_seconds;
 }
 
-/* A library keeps nothing, and leaves when its host asks for it. Collective. */
-static int stops(const struct mf_grid *r)
+int mf_grid_asked(void *run)
 {
-    const int rc = mf_guest_stops() ? mf_fail(MF_STOPPED, "stopped when it was asked to") : MF_OK;
+    struct mf_grid *r = run;
 
-    return mf_is_guest() ? mf_agree(r->comm, rc) : MF_OK;
+    if (!mf_is_guest() || r->opts->keeper) return MF_OK;
+    r->failed = mf_agree(r->comm, mf_guest_stops() ? mf_fail(MF_STOPPED, "stopped when it was asked to") : MF_OK);
+    return r->failed;
 }
 
 int mf_grid_keep(struct mf_grid *r, long evaluations, const struct mf_polish_state *polish)
 {
     struct saved saved = {r, polish};
 
-    if (!r->opts->keeper) return r->failed = stops(r);
+    if (!r->opts->keeper) return mf_grid_asked(r);
     if (polish) evaluations += polish->round; /* each has one */
     r->failed = mf_keeper_step(&r->keeper, r->comm, evaluations, r->problem, list_all, &saved);
     r->leaving = r->keeper.leaving;
@@ -434,5 +435,6 @@ int mf_grid_load(struct mf_grid *r)
     if (r->corrected && !r->polishing) mf_grid_correct(r);
     mf_checkpoint_free(r->from);
     r->from = NULL;
+    r->seen = 1;
     return MF_OK;
 }

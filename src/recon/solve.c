@@ -10,6 +10,7 @@
 #include "src/base/bounds.h"
 #include "src/base/crc.h"
 #include "src/base/err.h"
+#include "src/base/guest.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/recon/grid.h"
@@ -50,6 +51,7 @@ static void grid_close(struct mf_grid *r)
     mf_arena_give(r->queue->host, r->global);
     mf_arena_give(r->queue->host, r->plane);
     mf_arena_give(r->queue->host, r->mean_error[0]);
+    r->seen = 0;
     r->mean_error[0] = NULL;
     r->global = r->plane = NULL;
 }
@@ -213,61 +215,6 @@ static int begin(struct mf_grid *r)
     return MF_OK;
 }
 
-static const char *extents_of(const size_t n[3], char *text, size_t size)
-{
-    snprintf(text, size, "%zu x %zu x %zu", n[0], n[1], n[2]);
-    return text;
-}
-
-/* What is fixed fits the result: its extents, its phases, how many voxels they may have. */
-static int check_fixed(const struct mf_grid *r)
-{
-    const struct mf_micro *fixed = r->opts->fixed;
-    uint64_t counts[MF_PHASES_MAX];
-    char is[80], wants[80];
-
-    if (memcmp(fixed->slab.dims, r->slab.dims, sizeof fixed->slab.dims) != 0)
-        return mf_fail(MF_INPUT, "the fixed voxels are a field of %s, the result has %s (z y x)",
-                       extents_of(fixed->slab.dims, is, sizeof is), extents_of(r->slab.dims, wants, sizeof wants));
-    if (fixed->phases > r->result->phases)
-        return mf_fail(MF_INPUT, "phase %d (label %ld) is among the fixed voxels, the result has phases 0 to %d",
-                       fixed->phases - 1, fixed->label[fixed->phases - 1], r->result->phases - 1);
-    mf_grid_counts(r, counts);
-    for (int p = 0; p < r->result->phases; ++p)
-        if (r->held[p] > counts[p])
-            return mf_fail(MF_INPUT,
-                           "%llu voxels are fixed at phase %d (label %ld), and the target's volume fraction gives it "
-                           "%llu of the result",
-                           (unsigned long long)r->held[p], p, fixed->label[p], (unsigned long long)counts[p]);
-    return MF_OK;
-}
-
-/* How many voxels of each phase are fixed, and whether they may be. Collective; MF_INPUT. */
-static int count_fixed(struct mf_grid *r)
-{
-    const struct mf_micro *fixed = r->opts->fixed;
-    int64_t held[MF_PHASES_MAX] = {0};
-
-    if (!r->fixed) return MF_OK;
-    for (size_t i = 0; i < mf_slab_voxels(&fixed->slab); ++i)
-        if (fixed->phase[i] != MF_PHASE_FREE) ++held[fixed->phase[i]];
-    mf_comm_sum_int(r->comm, MF_PHASES_MAX, held);
-    for (int p = 0; p < MF_PHASES_MAX; ++p) r->held[p] = (uint64_t)held[p];
-    return check_fixed(r);
-}
-
-/* Fixed voxels get their phases in the field. Collective; MF_INPUT. */
-static int fix(struct mf_grid *r)
-{
-    const struct mf_micro *fixed = r->opts->fixed;
-
-    if (!r->fixed) return MF_OK;
-    MF_TRY(count_fixed(r));
-    r->backend->put(r->queue, r->fixed, fixed->phase, mf_slab_voxels(&r->slab));
-    mf_start_fixed(&r->slab, r->fields, fixed->phase, &r->planes, r->optimiser.x);
-    return MF_OK;
-}
-
 /* The objective of the last stage replaces the one of the gradient stages. */
 int mf_grid_sharpen(struct mf_grid *r)
 {
@@ -319,7 +266,7 @@ int mf_grid_rounds(const struct mf_grid *r) { return !r->opts->objective.compat 
 static int run_grid(struct mf_grid *r, const size_t dims[3], const struct mf_slab *from, const float *coarse)
 {
     MF_TRY(grid_open(r, dims, (size_t)r->level, mf_grid_rounds(r) ? SMOOTH : 0));
-    if (r->dry && is_here(r)) MF_TRY(count_fixed(r));
+    if (r->dry && is_here(r)) MF_TRY(mf_grid_count_fixed(r));
     if (r->dry) return mf_agree(r->comm, measure_start(r, coarse ? from : NULL));
     if (coarse)
         MF_TRY(mf_start_refine(r->comm, r->queue, from, coarse, &r->slab, r->fields, &r->planes, r->optimiser.x));
@@ -327,7 +274,7 @@ static int run_grid(struct mf_grid *r, const size_t dims[3], const struct mf_sla
         MF_TRY(mf_grid_load(r));
     else if (!r->from)
         MF_TRY(begin(r));
-    MF_TRY(fix(r));
+    MF_TRY(mf_grid_fix(r));
     if (!coarse && r->opts->metrics && r->comm->rank == 0) open_metrics(r);
     if (r->polishing) return MF_OK;
     if (r->method.method->swaps) return mf_grid_look(r);
@@ -348,9 +295,62 @@ size_t mf_solve_grids(const size_t dims[3], const struct mf_target *target, cons
     return levels;
 }
 
+static int finish(struct mf_grid *r)
+{
+    if (r->dry && mf_grid_uses_mean_field(r)) MF_TRY(mf_meanfield_measure(r));
+    MF_TRY(mf_grid_sharpen(r));
+    mf_grid_say_shrunk(r);
+    return r->dry ? mf_grid_measure_finish(r) : mf_grid_finish(r);
+}
+
+/* The finest grid without an objective, with a field of a coarser one. */
+static int widen(struct mf_grid *r, const size_t dims[3], const struct mf_slab *from, const float *coarse)
+{
+    grid_close(r);
+    r->level = 0;
+    r->slab = mf_slab_of(r->comm, dims, r->comm->rank);
+    r->method.history = r->method.history ? 1 : 0; /* none is needed */
+    MF_TRY(mf_agree(r->comm, grid_memory(r)));
+    MF_TRY(mf_start_refine(r->comm, r->queue, from, coarse, &r->slab, r->fields, &r->planes, r->optimiser.x));
+    return mf_grid_fix(r);
+}
+
+/* The field of a run that stops becomes its result. It may be that of the coarser grid @p from. */
+static int rescue(struct mf_grid *r, const size_t dims[3], struct mf_slab from, float *coarse)
+{
+    const int is_own = r->seen && r->level > 0;
+    int rc = MF_OK;
+
+    r->failed = MF_STOPPED;
+    if (!r->polishing) r->result->loss = r->stepped;
+    if (r->seen) mf_optimiser_settle(&r->optimiser);
+    if (is_own) {
+        from = r->slab;
+        coarse = r->optimiser.x;
+        r->optimiser.x = NULL;
+    }
+    if (!r->seen || is_own) rc = widen(r, dims, &from, coarse);
+    if (is_own) mf_arena_give(r->queue->arena, coarse);
+    return rc == MF_OK ? mf_grid_hand_over(r) : rc;
+}
+
+/* A guest that stops hands over what it has found; without memory for that, nothing. */
+static void rescue_any(struct mf_grid *r, const size_t dims[3], const struct mf_slab *from, float *coarse, int rc)
+{
+    char why[MF_ERR_TEXT];
+
+    if (!mf_is_guest() || !(r->leaving || rc == MF_STOPPED) || !(r->seen || coarse)) return;
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    if (rescue(r, dims, *from, coarse) != MF_OK && r->result->label) {
+        mf_arena_give(r->result->arena, r->result->label);
+        r->result->label = NULL;
+    }
+    (void)mf_fail(rc, "%s", why);
+}
+
 static int run(struct mf_grid *r, const size_t dims[3])
 {
-    struct mf_slab from;
+    struct mf_slab from = {.count = 0};
     float *coarse = NULL;
     int rc;
 
@@ -362,19 +362,19 @@ static int run(struct mf_grid *r, const size_t dims[3])
 
         for (int a = 0; a < 3; ++a) n[a] = dims[a] > 1 ? dims[a] >> r->level : 1;
         rc = run_grid(r, n, &from, coarse);
+        if (rc != MF_OK || r->leaving) break;
         mf_arena_give(r->queue->arena, coarse);
         coarse = NULL;
-        if (r->level == 0 || rc != MF_OK || r->leaving) break;
+        if (r->level == 0) break;
         from = r->slab;
         coarse = r->optimiser.x; /* kept: the next grid starts from it */
         r->optimiser.x = NULL;
         grid_close(r);
     }
-    if (rc != MF_OK || r->leaving) return rc;
-    if (r->dry && mf_grid_uses_mean_field(r)) MF_TRY(mf_meanfield_measure(r));
-    MF_TRY(mf_grid_sharpen(r));
-    mf_grid_say_shrunk(r);
-    return r->dry ? mf_grid_measure_finish(r) : mf_grid_finish(r);
+    if (rc == MF_OK && !r->leaving) rc = finish(r);
+    rescue_any(r, dims, &from, coarse, rc);
+    mf_arena_give(r->queue->arena, coarse);
+    return rc;
 }
 
 static void set_up(struct mf_grid *r, const struct mf_comm *comm, const struct mf_backend *backend,
@@ -411,7 +411,7 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
     result->metrics_lost = r.metrics.lost;
     result->metrics_own = r.metrics.own;
     rc = mf_agree(comm, rc);
-    if (rc != MF_OK) mf_solve_free(result);
+    if (rc != MF_OK && !(rc == MF_STOPPED && result->label)) mf_solve_free(result);
     return rc;
 }
 
@@ -447,7 +447,7 @@ int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend,
     set_up(&r, comm, backend, queue, dims, target, opts, &ignored);
     rc = grid_open(&r, dims, 0, 0);
     if (rc == MF_OK) rc = begin(&r);
-    if (rc == MF_OK) rc = fix(&r);
+    if (rc == MF_OK) rc = mf_grid_fix(&r);
     if (rc == MF_OK) {
         backend->field->fill(queue, r.fields * mf_slab_voxels(&r.slab), 0, r.optimiser.g);
         mf_objective_eval(r.objective, r.optimiser.x, gradient ? r.optimiser.g : NULL, 1, loss);

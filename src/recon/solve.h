@@ -101,7 +101,9 @@ size_t mf_solve_grids(const size_t dims[3], const struct mf_target *target, cons
  * (mf_checkpoint_remove()). Collective; refuses (agreed) with MF_USAGE, MF_INPUT, MF_MEMORY and:
  * - MF_NUMERIC: the loss is not finite.
  * - MF_STOPPED: opts->keeper saved the run. The next run with keeper->restart continues it; with queue->deterministic
- *   it ends in the same bits as an uninterrupted run.
+ *   it ends in the same bits as an uninterrupted run. Or the host of a guest (guest.h) has asked for the end. Then
+ *   result->label is the best so far, cut at the volume fractions, or NULL. The loss is that of the last step. The
+ *   caller frees a result with labels.
  * - MF_OUTPUT: the run could not be saved.
  */
 int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue, const size_t dims[3],

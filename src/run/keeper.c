@@ -12,12 +12,15 @@
 
 #include "io/atomic.h"
 #include "src/base/err.h"
+#include "src/base/guest.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/base/stop.h"
 #include "src/base/text.h"
 
 static struct mf_phase mf_phase_checkpoint = {.name = "checkpoint", .kind = MF_WORK};
+
+enum { BY_HOST = 1 << 16 /* no number of a signal */ };
 
 static const double BETWEEN_FAILURES = 86400, COST_SHARE = 0.02, FIRST_GUESS = 5e8 /* bytes per second */;
 
@@ -91,7 +94,7 @@ void mf_keeper_wish(struct mf_keeper *k, int rank, long steps, int64_t wish[MF_K
     k->asked = now;
     wish[0] = rank == 0 ? wishes(k, now) : 0;
     if (rank == 0 && !wish[0] && is_due(k, now, steps)) wish[0] = MF_KEEP_SAVE;
-    wish[1] = mf_stop_signal();
+    wish[1] = mf_guest_stops() ? BY_HOST : mf_stop_signal();
     wish[2] = mf_stop_saves();
 }
 
@@ -100,6 +103,7 @@ int mf_keeper_heed(struct mf_keeper *k, const int64_t wish[MF_KEEPER_WISHES])
     const int is_new = wish[2] > k->saves;
 
     k->saves = wish[2]; /* of the rank that has heard of most: the others' news of the same signals is none */
+    if (wish[1] == BY_HOST && !k->why[0]) snprintf(k->why, sizeof k->why, "when it was asked to");
     if (wish[1] && !k->why[0]) snprintf(k->why, sizeof k->why, "signal %d (%s)", (int)wish[1], strsignal((int)wish[1]));
     k->leaving = wish[1] || wish[0] == MF_KEEP_LEAVE;
     if (k->leaving) return MF_KEEP_LEAVE | MF_KEEP_SAVE;

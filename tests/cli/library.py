@@ -143,6 +143,7 @@ def raises(kind, part, call):
         call()
     except kind as error:
         check(part in str(error), f"{error!r} does not say {part!r}")
+        return error
     else:
         check(False, f"no {kind.__name__} {part!r}")
 
@@ -234,6 +235,39 @@ def structures():
         raises(mesoforge.Stopped, "stopped",
                lambda: mesoforge.match(image, limit_to=8, plan="off", progress=lambda what, share: no))
     raises(mesoforge.UsageError, "an option of the program", lambda: mesoforge.match(image, realisations=2))
+    stops(image)
+
+
+def stops(image):
+    """A stopped match has a result; it goes on from its checkpoint; and a busy session keeps its progress."""
+    options = {"limit_to": 8, "max_iter": 30, "plan": "off", "seed": 2}
+    steps, inner = [], []
+
+    def fifth(*step):
+        steps.append(step)
+        return len(steps) < 5
+
+    whole = mesoforge.match(image, **options)
+    error = raises(mesoforge.Stopped, "stopped", lambda: mesoforge.match(image, progress=fifth, **options))
+    check(len(steps) == 5, f"{len(steps)} steps where the fifth said stop")
+    kept = pickle.loads(pickle.dumps(error)).result
+    check(kept.figures["stopped"] and np.array_equal(kept.phase, error.result.phase), f"{kept} is kept")
+    check(kept.phase.sum() == whole.phase.sum(), "another volume fraction")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "out.h5")
+        steps.clear()
+        error = raises(mesoforge.Stopped, "saved", lambda: mesoforge.match(image, output=path, progress=fifth, **options))
+        check(error.result.phase.shape == image.shape, "no result beside the checkpoint")
+        again = mesoforge.match(image, output=path, restart="auto", **options)
+        check(np.array_equal(again.phase, whole.phase) and os.path.exists(path), "another end after a checkpoint")
+    with mesoforge.Session(threads=1) as session:
+        def call_back(*step):
+            inner.append(step)
+            raises(mesoforge.UsageError, "in a call", lambda: session.match(image, progress=print, **options))
+            raises(mesoforge.UsageError, "in a call", session.close)
+
+        session.match(image, progress=call_back, **options)
+    check(len(inner) > 20, f"{len(inner)} steps around refused calls")
 
 
 def signals():
@@ -251,8 +285,9 @@ def signals():
                                         (signal.SIGALRM, TimeoutError, "late", late)):
         before, begin = signal.signal(number, handler), time.monotonic()
         threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
-        raises(kind, said, lambda: mesoforge.match(image, size=[32] * 3, limit_to=8, max_iter=10**5, tolerance=0, plan="off",
-                                                   descriptor_types=["FFTCorrelations", "Variation"]))
+        error = raises(kind, said, lambda: mesoforge.match(image, size=[32] * 3, limit_to=8, max_iter=10**5, tolerance=0,
+                                                           plan="off", descriptor_types=["FFTCorrelations", "Variation"]))
+        check(error.result and error.result.array.shape == (32,) * 3, f"signal {number}: no result")
         check(time.monotonic() - begin < 30, f"signal {number} takes long")
         check(signal.signal(number, before) is handler, f"signal {number} has another handler")
 

@@ -105,7 +105,7 @@ static void reload(struct mf_optimiser *o, const struct run *r, const struct mf_
 /* A run of so many evaluations; the field into @p x, returns the loss that it says. */
 static double go(struct run *r, const struct mf_method_opts *opts, long evaluations, float *x)
 {
-    const struct mf_problem problem = {r, evaluate, add, stop};
+    const struct mf_problem problem = {r, evaluate, add, stop, NULL};
     struct mf_optimiser o;
     double loss;
 

@@ -88,6 +88,9 @@ int mf_recon_unused(const struct mf_session *session, const struct mf_recon_cmd 
 void mf_recon_unused_here(const struct mf_session *session, const struct mf_recon_cmd *o,
                           const struct mf_target *target, const size_t dims[3], const struct mf_solve_opts *opts);
 
+/** Says which sides of the target the result does not have. Not collective. */
+void mf_recon_unused_sides(const struct mf_target *target, const size_t dims[3]);
+
 /** Checks options that need no file: MF_USAGE. Not collective. */
 int mf_recon_check(const struct mf_session *session, const struct mf_recon_cmd *o);
 

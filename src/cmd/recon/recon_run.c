@@ -192,6 +192,30 @@ static int plan(struct job *job, struct mf_run *run)
     return make_plan(job);
 }
 
+static int give(const struct job *job, const struct mf_json *json)
+{
+    const struct mf_recon_taker *taker = job->o->taker;
+
+    return mf_agree(job->session->comm, taker ? taker->take(taker->context, &job->out.micro, json) : MF_OK);
+}
+
+/* Whoever takes results also gets the best of a run that is asked to stop: MF_STOPPED then. */
+static int solve_all(struct job *job)
+{
+    int rc = mf_outcome_solve(&job->out);
+    struct mf_json *json = NULL;
+    char why[MF_ERR_TEXT];
+
+    if (rc != MF_STOPPED || !job->out.result.label) return rc;
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    job->out.seconds = mf_now() - job->session->start + job->out.result.elapsed;
+    rc = mf_agree(job->session->comm, results(job, &json));
+    if (rc == MF_OK) rc = give(job, json);
+    mf_json_free(json);
+    mf_outcome_free(&job->out);
+    return rc == MF_OK ? mf_fail(MF_STOPPED, "%s", why) : rc;
+}
+
 /* A disk that the volume does not fit on is found before the work is done. */
 static int work(void *context, struct mf_run *run, struct mf_json **json)
 {
@@ -201,9 +225,10 @@ static int work(void *context, struct mf_run *run, struct mf_json **json)
 
     MF_TRY(plan(job, run));
     MF_TRY(mf_micro_may_write(run->comm, job->out.path, mf_outcome_ndim(&job->out), n[0] * n[1] * n[2]));
-    MF_TRY(mf_outcome_solve(&job->out));
+    MF_TRY(solve_all(job));
     rc = mf_agree(run->comm, write_volume(job, json));
     if (rc == MF_OK) mf_outcome_report(&job->out);
+    if (rc == MF_OK) rc = give(job, *json);
     mf_outcome_free(&job->out);
     return rc;
 }
@@ -240,15 +265,14 @@ static int name_run(struct job *job, const char *base, struct mf_run *run)
 /* One realisation for somebody who takes it. It has no files, so nothing is kept either. */
 static int hand_over(struct job *job, struct mf_json **json)
 {
-    const struct mf_recon_taker *taker = job->o->taker;
     struct mf_session *s = job->session;
     int rc = make_plan(job);
 
-    if (rc == MF_OK) rc = mf_outcome_solve(&job->out);
+    if (rc == MF_OK) rc = solve_all(job);
     if (rc == MF_OK) {
         job->out.seconds = mf_now() - s->start;
         rc = mf_agree(s->comm, results(job, json));
-        if (rc == MF_OK) rc = mf_agree(s->comm, taker->take(taker->context, &job->out.micro, *json));
+        if (rc == MF_OK) rc = give(job, *json);
         mf_outcome_free(&job->out);
     }
     mf_run_plan_free(&job->plan);
@@ -361,6 +385,8 @@ static int spare_all(struct job *job, const char *base)
     return rc;
 }
 
+static int names(const char *file) { return file && *file; }
+
 /* Every seed; *json: the one object, or an array of them. */
 static int run_seeds(struct job *job, const char *base, struct mf_json **json)
 {
@@ -373,7 +399,7 @@ static int run_seeds(struct job *job, const char *base, struct mf_json **json)
 
         job->out.solve.seed = (uint64_t)(job->session->common->seed + k);
         job->out.solve.metrics_append = k > 0;
-        if (job->o->taker)
+        if (job->o->taker && !names(job->session->common->output))
             rc = hand_over(job, &one);
         else
             rc = job->o->max_iter == 0 ? probe(job, &one) : realise(job, base, &one);
@@ -401,8 +427,6 @@ static struct mf_json *last_of(const struct mf_json *array)
 
     return n ? mf_json_item(array, n - 1) : NULL;
 }
-
-static int names(const char *file) { return file && *file; }
 
 /* Fixed voxels and the initial field have the labels of the sample, which the target keeps. The user of reconstruct may
  * give others. */
@@ -517,17 +541,6 @@ static int with_fixed(struct job *job, const char *base)
     return rc;
 }
 
-/* Says which sides of the target the result does not have. */
-static void say_sides(const struct mf_target *target, const size_t dims[3])
-{
-    if (dims[0] == 1 && target->sides > 1)
-        mf_warn("the result is an image: only the first of the target's three directions (slices normal to z) is used");
-    if (dims[0] > 1 && target->sides == 1 && mf_lengths_differ(target->spacing[1], target->spacing[2]))
-        mf_warn("the target's pixels are not square (%g x %g), but all directions use the same lags in pixels; try: "
-                "images of all three directions, or of square pixels",
-                target->spacing[1], target->spacing[2]);
-}
-
 /* Extents that nobody gave. */
 static void say_extents(const struct job *job)
 {
@@ -549,7 +562,7 @@ static int prepare(struct job *job, const size_t *volume)
 
     MF_TRY(mf_recon_worth(job->out.target));
     MF_TRY(mf_recon_extents(job->session, o, job->out.target, volume, job->out.dims));
-    say_sides(job->out.target, job->out.dims);
+    mf_recon_unused_sides(job->out.target, job->out.dims);
     say_extents(job);
     MF_TRY(mf_outcome_may_choose(&job->out));
     mf_join_compare(job->out.target, o->files.count == 3 ? o->files.at : NULL);

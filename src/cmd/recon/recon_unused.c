@@ -97,3 +97,13 @@ void mf_recon_unused_here(const struct mf_session *s, const struct mf_recon_cmd 
                   "use-multigrid-reconstruction", "coarse-iter");
     if (target->phases < 2) MF_UNUSED(s, "the target has one phase", "use-multiphase", "no-multiphase");
 }
+
+void mf_recon_unused_sides(const struct mf_target *target, const size_t dims[3])
+{
+    if (dims[0] == 1 && target->sides > 1)
+        mf_warn("the result is an image: only the first of the target's three directions (slices normal to z) is used");
+    if (dims[0] > 1 && target->sides == 1 && mf_lengths_differ(target->spacing[1], target->spacing[2]))
+        mf_warn("the target's pixels are not square (%g x %g), but all directions use the same lags in pixels; try: "
+                "images of all three directions, or of square pixels",
+                target->spacing[1], target->spacing[2]);
+}

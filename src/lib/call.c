@@ -23,7 +23,7 @@ static int check_words(const struct mf_lib_verb *verb, const struct mf_options *
 {
     MF_TRY(mf_lib_check_words(options));
     if (!describes(verb->verb)) MF_TRY(mf_lib_check_session(options));
-    if (common->output && verb == &mf_lib_characterize)
+    if (common->output && verb->verb == &mf_cmd_characterize)
         return mf_fail(MF_USAGE, "--output is an option of the program; the host of a library gets arrays");
     return common->output ? MF_OK : mf_lib_check_runs(options);
 }

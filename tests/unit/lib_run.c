@@ -54,7 +54,7 @@ static void verbs_print(void)
     refuses(&h, "compare", "@image @other", NULL, MESOFORGE_INPUT, "cannot open '@other'");
     refuses(&h, "compare", "@image @image", "threads=2", MESOFORGE_USAGE, "another session");
     refuses(&h, "characterize", "@image @image", NULL, MESOFORGE_USAGE, "measures one field");
-    refuses(&h, "match", "@image", "output=x.npy", MESOFORGE_USAGE, "gets arrays");
+    refuses(&h, "characterize", "@image", "output=x.h5", MESOFORGE_USAGE, "gets arrays");
     refuses(&h, "view", "@image", NULL, MESOFORGE_USAGE, "output=FILE");
     refuses(&h, "synthh", NULL, NULL, MESOFORGE_USAGE, "mesoforge synth");
     refuses(&h, "serve", NULL, NULL, MESOFORGE_USAGE, "of the program alone");

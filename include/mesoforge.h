@@ -55,8 +55,9 @@ typedef struct mesoforge_session mesoforge_session;
 
 /**
  * Opens a session on this process alone, without MPI. Options (NULL: none) are these of the program: device, threads,
- * memory-limit, gpu-memory-fraction, gpu_ids, share-gpu, exchange, deterministic. The library computes on cores for
- * now. With trust-files it decodes pictures, HDF5 and other files in this process, which a damaged file may take down.
+ * memory-limit, gpu-memory-fraction, gpu_ids, share-gpu, exchange, deterministic, timeout. The library computes on
+ * cores for now. With trust-files it decodes pictures, HDF5 and other files in this process, which a damaged file may
+ * take down.
  */
 int mesoforge_open(mesoforge_session **session, const char *options);
 
@@ -64,7 +65,9 @@ int mesoforge_open(mesoforge_session **session, const char *options);
  * Opens a session on the ranks of a communicator; @p comm points to an MPI_Comm. The library works on copies of it. MPI
  * stays the caller's: it has called MPI_Init_thread, with MPI_THREAD_FUNNELED at least. It calls MPI_Finalize, and
  * calls the library from its main thread. Every call in the session is collective: all ranks give the same options and
- * fields. The compiler checks the arguments of mesoforge_open_mpi(), which does the same.
+ * fields. Ranks that call different functions are all refused. Where a rank does not come within timeout=600 seconds
+ * (0: for ever), the others lose the session: MESOFORGE_DEVICE. The compiler checks the arguments of
+ * mesoforge_open_mpi(), which does the same.
  */
 int mesoforge_open_ranks(mesoforge_session **session, const void *comm, const char *options);
 
@@ -103,7 +106,8 @@ struct mesoforge_array {
     size_t shape[MESOFORGE_AXES];
     ptrdiff_t stride[MESOFORGE_AXES]; /* bytes from one element to the next along each axis; may be negative */
     const void *data;                 /* the element with all indices 0 */
-    const char *name, *axes;          /* in results: "all/s2", "phase level du dv" */
+    size_t first, planes;    /* of a slab: the number of its first plane in a volume of so many; planes 0: no slab */
+    const char *name, *axes; /* in results: "all/s2", "phase level du dv" */
 };
 
 typedef struct mesoforge_field mesoforge_field;
@@ -112,11 +116,20 @@ typedef struct mesoforge_field mesoforge_field;
  * Lends an image [y][x] or a volume [z][y][x] to a session. Its values mean what they mean in a .npy file: labels, grey
  * values, or phases side by side. Nothing is copied or changed here. The values stay the caller's, and every call reads
  * them anew. They must stay until mesoforge_field_free(). Where an option names a file, it may name a field:
- * mask=@cover is the field "cover". With ranks, each lends the whole array.
+ * mask=@cover is the field "cover". With ranks, each lends the whole array, or a slab. A slab has some planes of a
+ * volume [z][y][x] or [z][y][x][phase]. Every plane has one rank that lends it. A rank may lend none.
  */
 int mesoforge_field_array(mesoforge_session *session, const char *name, const struct mesoforge_array *array,
                           mesoforge_field **field);
 int mesoforge_field_free(mesoforge_session *session, mesoforge_field *field); /* NULL is accepted */
+
+/** Which planes of a volume of @p planes this rank computes. Slabs that are cut so are read where they stand; others
+ * are copied between ranks in each call. Not collective. */
+int mesoforge_slab(mesoforge_session *session, size_t planes, size_t *first, size_t *count);
+
+/** With @p wanted 1 volumes of mesoforge_match() come out in slabs, each rank's as mesoforge_slab() says. With 0, as at
+ * first, every rank gets the whole. The same on all ranks. Not collective. */
+int mesoforge_slabs(mesoforge_session *session, int wanted);
 
 /* -- work -- */
 

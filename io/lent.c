@@ -31,6 +31,7 @@ int mf_lent_open(struct mf_array *a)
     a->size = a->lent->size;
     a->ndim = a->lent->ndim;
     memcpy(a->shape, a->lent->shape, sizeof a->shape);
+    if (a->lent->is_slab) a->axes = a->ndim == 4 ? MF_AXES_PHASES_LAST : MF_AXES_PLACES;
     a->bytes = SIZE_MAX; /* there is no file that may be too short */
     return 1;
 }
@@ -68,9 +69,10 @@ static void copy(const struct mf_lent *l, const char *from, size_t n, char *to)
         for (size_t k = 0; k < n; ++k) memcpy(to + k * l->size, from + (ptrdiff_t)k * step, l->size);
 }
 
-/* Elements from @p at on, in order. */
-static void gather(const struct mf_lent *l, size_t at, size_t n, char *to)
+void mf_lent_copy(const struct mf_lent *l, size_t at, size_t n, void *memory)
 {
+    char *to = memory;
+
     for (size_t done = 0, run; done < n; done += run) {
         const char *from = find(l, at + done, &run);
 
@@ -80,19 +82,36 @@ static void gather(const struct mf_lent *l, size_t at, size_t n, char *to)
     if (l->swap) mf_swap_bytes(to, n, l->size);
 }
 
+static size_t begin_of(const struct mf_lent *l)
+{
+    size_t row = 1;
+
+    for (int i = 1; i < l->ndim; ++i) row *= l->shape[i];
+    return l->is_slab ? l->planes.first * row : 0;
+}
+
+size_t mf_lent_begin(const struct mf_lent *l) { return begin_of(l) * l->size; }
+
+static int is_here(const struct mf_lent *l, size_t first, size_t count)
+{
+    return !l->is_slab || (first >= l->planes.first && first + count <= l->planes.first + l->planes.count);
+}
+
 /* The array may have lost axes of length 1, which leaves the order of its elements. */
 int mf_lent_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take, void *context)
 {
     const struct mf_lent *l = array->lent;
-    const size_t row = mf_array_row(array), most = PIECE / l->size, begin = first * row, n = count * row;
+    const size_t row = mf_array_row(array), most = PIECE / l->size, begin = first * row - begin_of(l), n = count * row;
     const char *whole = mf_lent_whole(l);
     char piece[PIECE];
 
+    if (!is_here(l, first, count))
+        return mf_fail(MF_USAGE, "'%s' is lent in slabs, and is read here as a whole", l->name);
     if (whole) return take(context, whole + begin * l->size, n, 0, 1);
     for (size_t at = 0; at < n; at += most) {
         const size_t now = mf_min(most, n - at);
 
-        gather(l, begin + at, now, piece);
+        mf_lent_copy(l, begin + at, now, piece);
         MF_TRY(take(context, piece, now, at, 1));
     }
     return MF_OK;

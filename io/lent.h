@@ -5,6 +5,7 @@
 #define MF_IO_LENT_H
 
 #include "io/array.h"
+#include "src/base/cut.h"
 
 /** A lent array. The caller keeps it, its name and its values as long as it is lent. */
 struct mf_lent {
@@ -16,10 +17,13 @@ struct mf_lent {
     int ndim;
     size_t shape[MF_ARRAY_DIMS];
     ptrdiff_t stride[MF_ARRAY_DIMS]; /* bytes from one element to the next along each axis; may be negative or 0 */
+    int is_slab;                     /* a volume, of which only these planes are here; values: of the first of them */
+    struct mf_span planes;
     const struct mf_lent *next;
 };
 
-/** Sets the list of arrays that this thread may read; NULL: none. All ranks lend the same. Local. */
+/** Sets the list of arrays that this thread may read; NULL: none. All ranks lend the same, or slabs as mf_slab_of()
+ * cuts them. Local. */
 void mf_lend(const struct mf_lent *list);
 
 /** The array of this name; NULL: no such array is lent. */
@@ -30,6 +34,13 @@ int mf_lent_open(struct mf_array *array);
 
 /** Its first byte if rows follow each other without gaps, in C order and this machine's byte order; else NULL. */
 const char *mf_lent_whole(const struct mf_lent *lent);
+
+/** Copies elements from number @p first on, in C order and this machine's order of bytes, to @p to. Elements of
+ * a slab count from the first that is here. */
+void mf_lent_copy(const struct mf_lent *lent, size_t first, size_t count, void *to);
+
+/** The first element of its first plane in mf_lent_whole(): 0 but for a slab. [bytes] */
+size_t mf_lent_begin(const struct mf_lent *lent);
 
 /** mf_array_visit() for lent arrays. */
 int mf_lent_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take, void *context);

@@ -265,7 +265,7 @@ static int see_before(struct mf_seal_seen *seen, int file, const char *path, uin
 static int read_at(const struct mf_array *a, int file, void *to, size_t n, uint64_t at)
 {
     if (!a->lent) return mf_read_at(file, mf_array_file(a), to, n, at);
-    memcpy(to, mf_lent_whole(a->lent) + at, n);
+    memcpy(to, mf_lent_whole(a->lent) + (at - mf_lent_begin(a->lent)), n);
     return MF_OK;
 }
 

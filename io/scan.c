@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/lent.h"
 #include "src/base/err.h"
 
 enum { SOME = 1024 };
@@ -229,7 +230,9 @@ static int combine(const struct mf_comm *comm, const struct mf_scan *mine, struc
 
 static struct mf_span rows_of(const struct mf_comm *comm, const struct mf_scan_share *share, const struct mf_array *a)
 {
-    return share ? share->rows : mf_cut(a->ndim ? a->shape[0] : 1, (size_t)comm->size, (size_t)comm->rank);
+    if (share) return share->rows;
+    if (a->lent && a->lent->is_slab) return a->lent->planes;
+    return mf_cut(a->ndim ? a->shape[0] : 1, (size_t)comm->size, (size_t)comm->rank);
 }
 
 static int visit_share(const struct mf_comm *comm, const struct mf_scan_share *share, struct look *l,

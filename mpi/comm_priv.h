@@ -24,6 +24,7 @@ struct mf_comm_impl {
     int leader;                         /* its first rank on this node */
     int node_leader, node_ranks;        /* of the world: the first rank on this node, and how many there are */
     struct mf_node_reduce *node_reduce; /* sums by memory that ranks share; NULL: by MPI */
+    int lost;                           /* a rank did not come (adopt.h): no collective can follow */
 };
 
 /** Most bytes (or elements, in a reduction) of one MPI call, because MPI counts with int. A test may lower it. */

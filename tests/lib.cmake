@@ -14,11 +14,13 @@ if(NOT MF_SANITIZE)
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   add_test(NAME lib_python COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/library.py $<TARGET_FILE:mesoforge>
     $<TARGET_FILE:libmesoforge> ${PROJECT_SOURCE_DIR})
-  set_tests_properties(lib_symbols lib_python PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+  add_test(NAME lib_python_ranks COMMAND ${MF_MPIEXEC} -n 3 /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/library_ranks.py
+    $<TARGET_FILE:libmesoforge> ${PROJECT_SOURCE_DIR})
+  set_tests_properties(lib_symbols lib_python lib_python_ranks PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endif()
 
 # The host starts and ends MPI, and lends a communicator of its own.
-mf_test(NAME lib_ranks SOURCE unit/lib_ranks.c ROOM libmesoforge RANKS 1 3)
+mf_test(NAME lib_ranks SOURCE unit/lib_ranks.c ROOM libmesoforge RANKS 1 2 3 4)
 target_link_libraries(lib_ranks PRIVATE MPI::MPI_C)
 if(MF_SANITIZE)
   # The host's MPI_Init() leaves blocks whose callers the fast unwinder cannot name.

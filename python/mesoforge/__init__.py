@@ -21,7 +21,7 @@ Lines of the log go to logging.getLogger("mesoforge").
 from .errors import DeviceError, Error, InputError, NumericalError, OutOfMemory, OutputError, Stopped, UsageError
 from .library import version
 from .result import Characterization, Structure
-from .session import Session, default
+from .session import Session, Slab, default
 
 __version__ = version()
 
@@ -70,6 +70,7 @@ __all__ = [
     "OutOfMemory",
     "OutputError",
     "Session",
+    "Slab",
     "Stopped",
     "Structure",
     "UsageError",

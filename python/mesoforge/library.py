@@ -20,6 +20,8 @@ class Array(ctypes.Structure):
         ("shape", c_size_t * AXES),
         ("stride", c_ssize_t * AXES),
         ("data", c_void_p),
+        ("first", c_size_t),
+        ("planes", c_size_t),
         ("name", c_char_p),
         ("axes", c_char_p),
     ]
@@ -47,6 +49,8 @@ _FUNCTIONS = {
     "on_progress": (c_int, [c_void_p, GO_ON, c_void_p]),
     "cancel": (c_int, [c_void_p]),
     "close": (c_int, [c_void_p]),
+    "slab": (c_int, [c_void_p, c_size_t, POINTER(c_size_t), POINTER(c_size_t)]),
+    "slabs": (c_int, [c_void_p, c_int]),
     "field_array": (c_int, [c_void_p, c_char_p, POINTER(Array), POINTER(c_void_p)]),
     "field_free": (c_int, [c_void_p, c_void_p]),
     "characterize": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),

@@ -22,10 +22,13 @@ class Result:
         self.figures = json.loads(lib.mesoforge_result_json(handle))
         self.arrays = {}
         self.axes = {}
+        self.slab = None
         described = Array()
         while lib.mesoforge_result_array(handle, len(self.arrays), byref(described)):
             name = described.name.decode()
             self.arrays[name] = _copied(described)
+            if described.planes:
+                self.slab = (described.first, described.planes)
             self.axes[name] = tuple(described.axes.decode().split())
 
     def __getitem__(self, name):
@@ -43,7 +46,8 @@ class Characterization(Result):
 
 class Structure(Result):
     """A structure with the statistics of another: `phase` [z][y][x] or [y][x] has the numbers of phases, `array` their
-    labels."""
+    labels. In a session with slabs=True they are planes of this rank, and `slab` has the number of the first one and
+    that of all planes; else `slab` is None."""
 
     @property
     def phase(self):

@@ -1,6 +1,7 @@
 """Sessions, and what goes into them: arrays and options."""
 
 import contextlib
+import ctypes
 import logging
 import os
 import signal
@@ -47,8 +48,22 @@ def _words(options):
     return text.encode()
 
 
+class Slab:
+    """Planes of a volume [z][y][x] or [z][y][x][phase] that one rank has: the first of `array` has the number `first`
+    among `planes`. Ranks give slabs that make the volume together."""
+
+    def __init__(self, array, first, planes):
+        if np.ma.is_masked(array):
+            raise InputError("a slab masks nothing", "mask=Slab(..)")
+        self.array, self.first, self.planes = _array(array), first, planes
+        if min(first, planes) < 0:
+            raise UsageError(f"a slab cannot begin with plane {first} of {planes}")
+
+
 def _array(image):
-    """An array as it is, without a copy: of an array, a picture of PIL, a list, or a file of NumPy."""
+    """An array as it is, without a copy: of an array, a picture of PIL, a list, or a file of NumPy. Slabs stay."""
+    if isinstance(image, Slab):
+        return image
     if isinstance(image, (str, os.PathLike)):
         path = os.fspath(image)
         if not path.endswith(".npy"):
@@ -73,12 +88,18 @@ def _mask(image, given):
     if given is None:
         return own
     given = _array(given)
+    if isinstance(given, Slab):
+        raise InputError("the mask is a slab, and the array is none")
     if given.shape != own.shape:
         raise InputError(f"the mask has the shape {given.shape}, the array {own.shape}")
     return np.where(own, True, given)
 
 
 def _described(array):
+    if isinstance(array, Slab):
+        described = _described(array.array)
+        described.first, described.planes = array.first, array.planes
+        return described
     if array.ndim > AXES:
         raise UsageError(f"the array has {array.ndim} axes; a field has two or three")
     described = Array(type=array.dtype.str.encode(), ndim=array.ndim, data=array.ctypes.data)
@@ -103,10 +124,11 @@ class Session:
 
     Without one, functions of the module use a session of their thread, with all cores. One thread at a time uses a
     session. The child of a fork opens one with threads=1. `comm` is a communicator of
-    mpi4py: then every call is collective, with the same arrays on all ranks.
+    mpi4py: then every call is collective, with the same arrays on all ranks, or slabs. With slabs=True volumes come
+    out in slabs, too.
     """
 
-    def __init__(self, *, comm=None, **options):
+    def __init__(self, *, comm=None, slabs=False, **options):
         handle = c_void_p()
         text = _words(options)
         if comm is None:
@@ -122,6 +144,7 @@ class Session:
         self._progress = None
         check(lib.mesoforge_on_log(handle, self._take_line, None))
         check(lib.mesoforge_on_progress(handle, self._go_on, None))
+        check(lib.mesoforge_slabs(handle, bool(slabs)))
         # Whoever has ranks closes it on all of them: a collector of garbage would on some.
         self._finalizer = weakref.finalize(self, _close, handle, self._process)
         if comm is not None:
@@ -142,6 +165,12 @@ class Session:
         except BaseException as error:
             self._raised = self._raised or error
         return 0 if self._raised is not None else 1
+
+    def slab(self, planes):
+        """The planes of a volume of so many that this rank computes, as a slice. Slabs that are cut so are not copied."""
+        first, count = ctypes.c_size_t(), ctypes.c_size_t()
+        check(lib.mesoforge_slab(self._open(), planes, byref(first), byref(count)))
+        return slice(first.value, first.value + count.value)
 
     def close(self):
         """Ends the session; results stay."""
@@ -170,7 +199,7 @@ class Session:
 
     def _lend_options(self, options, lent):
         for name, value in options.items():
-            if isinstance(value, np.ndarray) and value.ndim > 1:
+            if isinstance(value, Slab) or (isinstance(value, np.ndarray) and value.ndim > 1):
                 self._lend(name, value, lent)
                 value = "@" + name
             yield name, value

@@ -1,5 +1,7 @@
 /* See lib.h: the call of a verb. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/json.h"
@@ -10,6 +12,7 @@
 /* A call: options as text, and parsed. */
 struct call {
     const struct mf_lib_verb *verb;
+    const mesoforge_field *field; /* NULL: inputs has what the verb reads */
     const char *inputs, *text;
     struct mf_options *options;
     void *into;
@@ -57,6 +60,59 @@ static void share(const mesoforge_session *session, const struct mf_cmd *verb, s
     common->json = 1;
 }
 
+/* "@image u1 64x64": what is the same on all ranks. */
+static void describe(char *to, size_t room, const mesoforge_field *field)
+{
+    int n = snprintf(to, room, " %s %c%zu ", field->name, field->lent.kind, field->lent.size);
+
+    for (int i = 0; i < field->lent.ndim; ++i)
+        n += snprintf(to + n, room - (size_t)n, "%s%zu", i ? "x" : "", field->lent.shape[i]);
+    if (field->lent.is_slab) snprintf(to + n, room - (size_t)n, " in slabs");
+}
+
+/* Does the call read it? */
+static int is_used(const struct call *call, const mesoforge_field *field)
+{
+    return field == call->field || (call->inputs && strstr(call->inputs, field->name)) ||
+           (call->text && strstr(call->text, field->name));
+}
+
+/* Do all ranks call this, with arrays of the same shapes? Collective. */
+static int meet(const mesoforge_session *session, const struct call *call)
+{
+    enum { EACH = MF_FIELD_NAME + 24 * (MESOFORGE_AXES + 2) };
+    size_t n = strlen(call->verb->verb->name) + EACH;
+    char *said;
+    int rc;
+
+    for (const mesoforge_field *f = session->fields; f; f = f->next) n += EACH;
+    said = MF_MUST(malloc(n), "a call");
+    snprintf(said, n, "%s", call->verb->verb->name);
+    for (const mesoforge_field *f = session->fields; f; f = f->next)
+        if (is_used(call, f)) describe(said + strlen(said), EACH, f);
+    rc = mf_lib_meet(session, said);
+    free(said);
+    return rc;
+}
+
+/* Local. */
+static int check(const mesoforge_session *session, struct call *call, mesoforge_result *const *result)
+{
+    if (!result) return mf_fail(MF_USAGE, "there is no place for the result");
+    if (call->inputs) return MF_OK;
+    if (!mf_lib_has(session, call->field)) return mf_fail(MF_USAGE, "this is no field of the session");
+    call->inputs = call->field->name;
+    return MF_OK;
+}
+
+/* Gathers the planes of slabs. Collective. */
+static int gather(mesoforge_session *session, const struct call *call)
+{
+    for (mesoforge_field *f = session->fields; f; f = f->next)
+        if (is_used(call, f)) MF_TRY(mf_lib_slab_begin(session, f));
+    return MF_OK;
+}
+
 /* Reads the options, and shows the session to the verb as the verb wants it. Collective. */
 static int begin(mesoforge_session *session, struct call *call)
 {
@@ -64,6 +120,7 @@ static int begin(mesoforge_session *session, struct call *call)
 
     MF_TRY(mf_agree(&session->comm, parse(call)));
     MF_TRY(mf_same_options(&session->comm, call->options));
+    MF_TRY(gather(session, call));
     share(session, verb, call->into);
     session->work.common = call->into;
     session->work.options = call->options;
@@ -74,6 +131,7 @@ static int begin(mesoforge_session *session, struct call *call)
 
 static void end(mesoforge_session *session, struct call *call)
 {
+    for (mesoforge_field *f = session->fields; f; f = f->next) mf_lib_slab_end(session, f);
     session->work.common = &session->common;
     session->work.options = session->options;
     mf_options_free(call->options);
@@ -105,21 +163,19 @@ static int work(mesoforge_session *session, struct call *call, mesoforge_result 
 int mf_lib_call(mesoforge_session *session, const struct mf_lib_verb *verb, const mesoforge_field *field,
                 const char *inputs, const char *text, mesoforge_result **result)
 {
-    struct call call = {.verb = verb, .inputs = inputs, .text = text};
+    struct call call = {.verb = verb, .field = inputs ? NULL : field, .inputs = inputs, .text = text};
     mesoforge_result *r = NULL;
     int rc = mf_lib_enter(session);
 
     if (rc != MF_OK) return mf_lib_told(rc);
-    if (!result) return mf_lib_leave(session, mf_fail(MF_USAGE, "there is no place for the result"));
-    *result = NULL;
-    if (!inputs && !mf_lib_has(session, field))
-        return mf_lib_leave(session, mf_fail(MF_USAGE, "this is no field of the session"));
-    if (!inputs) call.inputs = field->name;
-    rc = work(session, &call, &r);
+    rc = meet(session, &call);
+    if (rc == MF_OK) rc = mf_agree(&session->comm, check(session, &call, result));
+    if (rc == MF_OK) rc = work(session, &call, &r);
     end(session, &call);
-    if (rc == MF_OK || (rc == MF_STOPPED && r && r->arrays))
-        *result = r;
-    else
+    if (rc != MF_OK && !(rc == MF_STOPPED && r && r->arrays)) {
         mesoforge_result_free(r);
+        r = NULL;
+    }
+    if (result) *result = r;
     return mf_lib_leave(session, rc);
 }

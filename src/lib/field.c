@@ -40,6 +40,20 @@ static int read_type(const char *type, struct mf_lent *lent)
                    type ? type : "");
 }
 
+/* Before the shape becomes that of the whole. */
+static int take_slab(const struct mesoforge_array *a, struct mf_lent *lent)
+{
+    if (a->ndim < 3 || a->ndim > 4)
+        return mf_fail(MF_USAGE, "a slab is of a volume, [z][y][x] or [z][y][x][phase]; this one has %d axes", a->ndim);
+    if (a->first > a->planes || a->shape[0] > a->planes - a->first)
+        return mf_fail(MF_USAGE, "the slab has %zu planes from %zu on, and the volume ends with plane %zu", a->shape[0],
+                       a->first, a->planes);
+    lent->is_slab = 1;
+    lent->planes = (struct mf_span){a->first, a->shape[0]};
+    lent->shape[0] = a->planes;
+    return MF_OK;
+}
+
 static int take_array(const struct mesoforge_array *array, struct mf_lent *lent)
 {
     size_t values = 1;
@@ -56,7 +70,7 @@ static int take_array(const struct mesoforge_array *array, struct mf_lent *lent)
     }
     lent->values = array->data;
     if (values && !array->data) return mf_fail(MF_USAGE, "the array has no values: its data is NULL");
-    return MF_OK;
+    return array->planes ? take_slab(array, lent) : MF_OK;
 }
 
 int mesoforge_field_array(mesoforge_session *session, const char *name, const struct mesoforge_array *array,
@@ -77,6 +91,7 @@ int mesoforge_field_array(mesoforge_session *session, const char *name, const st
         f->lent.name = f->name;
         f->next = session->fields;
         f->lent.next = f->next ? &f->next->lent : NULL;
+        f->own = f->lent;
         session->fields = f;
     }
     if (field) *field = f;

@@ -15,7 +15,9 @@
 enum { MF_FIELD_NAME = 64 };
 
 struct mesoforge_field {
-    struct mf_lent lent; /* its next is that of this list */
+    struct mf_lent lent; /* what calls read; its next is that of this list */
+    struct mf_lent own;  /* as the host lends it */
+    void *moved;         /* during a call: planes of other ranks, too */
     char name[MF_FIELD_NAME];
     mesoforge_field *next;
 };
@@ -30,11 +32,13 @@ struct mesoforge_session {
     int trusts;             /* files may be decoded in this process */
     struct mf_session work; /* what verbs get */
     mesoforge_field *fields;
+    int slabs; /* structures come out in slabs */
     void (*take_line)(void *context, int level, const char *line);
     void *line_context;
     int (*go_on)(void *context, const char *what, double share);
     void *step_context;
     atomic_int stop;                  /* the call is asked to */
+    double patience;                  /* [s] that ranks wait for each other where a call begins; 0: for ever */
     struct mf_threads threads_before; /* a call: of the calling thread */
     void *locale_before;
 };
@@ -74,6 +78,10 @@ int mf_lib_result_new(const mesoforge_session *session, const char *name, mesofo
 void mf_lib_result_add(mesoforge_result *result, const char *name, const char *type, size_t size, int ndim,
                        const size_t *dims, const char *axes, const void *values);
 
+/** Begins what ranks do together, once the session is entered. Where their texts @p call differ, all refuse (MF_USAGE).
+ * MF_DEVICE: not all came. Collective. */
+int mf_lib_meet(const mesoforge_session *session, const char *call);
+
 /** A call: the session is this thread's until mf_lib_leave(). Else refuses with MF_USAGE, and nothing is to leave. */
 int mf_lib_enter(mesoforge_session *session);
 int mf_lib_leave(mesoforge_session *session, int rc);
@@ -83,6 +91,11 @@ int mf_lib_told(int rc);
 
 /** Is it a field of the session? */
 int mf_lib_has(const mesoforge_session *session, const mesoforge_field *field);
+
+/** Gives a rank the planes of a slab that it reads; mf_lib_slab_end() gives them back. Refuses (agreed) with MF_USAGE
+ * where the slabs of all ranks do not make the volume, and with MF_MEMORY. Collective. */
+int mf_lib_slab_begin(mesoforge_session *session, mesoforge_field *field);
+void mf_lib_slab_end(mesoforge_session *session, mesoforge_field *field);
 
 /** A verb of the library. Its work is collective and agreed. @p options is the verb's own struct. */
 struct mf_lib_verb {

@@ -11,19 +11,35 @@ struct taken {
     mesoforge_result *result;
 };
 
-/* Every rank gets the whole. */
+/* Every rank gets the whole, or its planes. */
+static int get_phase(const mesoforge_session *session, const struct mf_slab *slab, const uint8_t *phase, void **got)
+{
+    const size_t n = mf_slab_voxels(slab);
+
+    if (!session->slabs || slab->dims[0] == 1) return mf_comm_gather(&session->comm, phase, n, got, NULL);
+    *got = malloc(n + 1);
+    if (*got) memcpy(*got, phase, n);
+    return mf_agree(&session->comm, *got ? MF_OK : mf_fail(MF_MEMORY, "no memory for a result of %zu bytes", n));
+}
+
 static int take(void *context, const struct mf_micro *micro, const struct mf_json *json)
 {
     const struct taken *to = context;
     mesoforge_result *r = to->result;
-    const size_t *dims = micro->slab.dims, phases = (size_t)micro->phases;
-    const int image = dims[0] == 1;
-    void *all = NULL;
+    const struct mf_slab *slab = &micro->slab;
+    const size_t phases = (size_t)micro->phases;
+    const int image = slab->dims[0] == 1, cut = to->session->slabs && !image;
+    const size_t dims[] = {cut ? slab->count : slab->dims[0], slab->dims[1], slab->dims[2]};
+    void *phase = NULL;
 
-    MF_TRY(mf_comm_gather(&to->session->comm, micro->phase, mf_slab_voxels(&micro->slab), &all, NULL));
-    r->phase = all;
+    MF_TRY(get_phase(to->session, slab, micro->phase, &phase));
+    r->phase = phase;
     for (int p = 0; p < micro->phases; ++p) r->label[p] = micro->label[p];
     mf_lib_result_add(r, "phase", "u1", 1, image ? 2 : 3, dims + image, image ? "y x" : "z y x", r->phase);
+    if (cut) {
+        r->array[0].first = slab->first;
+        r->array[0].planes = slab->dims[0];
+    }
     mf_lib_result_add(r, "labels", "i8", sizeof *r->label, 1, &phases, "phase", r->label);
     r->json = mf_json_string(json);
     return MF_OK;

@@ -9,7 +9,7 @@
 /* The options of a session. */
 static const char *const of_session[] = {"device",  "threads",   "memory-limit", "gpu-memory-fraction",
                                          "gpu_ids", "share-gpu", "exchange",     "deterministic",
-                                         NULL};
+                                         "timeout", NULL};
 
 /* Options that tell a program where to print, write, and stop. */
 static const char *const of_program[] = {"microstructure_filenames",
@@ -23,7 +23,6 @@ static const char *const of_program[] = {"microstructure_filenames",
                                          "logfile_date",
                                          "log-view",
                                          "dry-run",
-                                         "timeout",
                                          "bind",
                                          "verbose",
                                          "print-config",

@@ -175,6 +175,7 @@ static int open_work(mesoforge_session *s)
         .comm = &s->comm, .common = &s->common, .options = s->options, .start = mf_now(), .work = MF_WORK_GPUS};
     s->common.bind = "none";
     s->common.data_folder = s->common.information = "";
+    s->patience = (double)s->common.timeout; /* the watch is the program's */
     s->common.timeout = 0;
     s->common.logging_level = 10; /* whoever takes the lines chooses */
     MF_TRY(mf_session_begin(&s->work));
@@ -301,12 +302,19 @@ int mesoforge_close(mesoforge_session *session)
 
     if (rc != MF_OK) return mf_lib_told(rc);
     if (!session) return MF_OK;
+    if (session->work.comm && mf_comm_goes_on(&session->comm)) rc = mf_lib_meet(session, "close");
+    if (rc == MF_USAGE) return mf_lib_leave(session, rc);
     is_last = delist(session);
     before = *session;
     end(session);
     put_off(&before);
     if (is_last) mf_threads_end();
     return MF_OK;
+}
+
+int mf_lib_meet(const mesoforge_session *session, const char *call)
+{
+    return mf_comm_meet_call(&session->comm, call, session->patience);
 }
 
 int mf_lib_has(const mesoforge_session *session, const mesoforge_field *field)

@@ -1,0 +1,120 @@
+"""The module mesoforge on communicators of mpi4py: slabs in and out, and what ranks do wrong.
+
+    mpirun -n 3 python3 library_ranks.py LIBRARY ROOT [SETS]     exit status 77: mpi4py or NumPy is missing
+
+SETS: how many random volumes and cuts are compared (default 6).
+"""
+import os
+import random
+import sys
+
+import runs
+from runs import check
+from samples import np
+
+if not runs.optional("mpi4py"):
+    sys.exit(77)
+os.environ["MESOFORGE_LIBRARY"] = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.join(sys.argv[2], "python"))
+sys.dont_write_bytecode = True
+import mesoforge  # noqa: E402: in front of MPI, which then loads beside it
+from mpi4py import MPI  # noqa: E402
+
+COMM = MPI.COMM_WORLD
+SETS = int(sys.argv[3]) if len(sys.argv) > 3 else 6
+RANDOM = random.Random(5)  # of all ranks alike
+
+
+def any_volume(seed):
+    """A volume, a mask or None, and options that fit."""
+    shape = tuple(RANDOM.randint(8, 24) for _ in range(3))
+    noise = np.random.default_rng(seed)
+    options = {"limit_to": RANDOM.randint(2, 4)}
+    labels = noise.integers(0, 2, shape)
+    kind = RANDOM.choice(["labels", "grey", "phases", "mask"])
+    if kind == "grey":
+        options["threshold"] = RANDOM.choice(["otsu", 0.1])
+        return (labels / 7 + noise.random(shape) / 10).astype("f4"), None, options
+    if kind == "phases":
+        return np.stack([labels == 0, labels == 1], -1).astype(RANDOM.choice(["u1", "f8"])), None, options
+    array = labels.astype(RANDOM.choice(["u1", "<i4", ">i2", ">f8", "?"]))
+    return array, (noise.random(shape) < 0.2).astype("u1") if kind == "mask" else None, options
+
+
+def any_cut(session, n):
+    """Planes of this rank: the library's, or cuts anywhere, in any order of ranks."""
+    cuts = [0, *sorted(RANDOM.choices(range(n + 1), k=COMM.size - 1)), n]
+    order = RANDOM.sample(range(COMM.size), COMM.size)
+    own = session.slab(n)
+    return own if RANDOM.random() < 0.3 else slice(cuts[order[COMM.rank]], cuts[order[COMM.rank] + 1])
+
+
+def lay(array):
+    """The same values, laid out otherwise."""
+    return RANDOM.choice([np.asfortranarray, np.ascontiguousarray, lambda a: a[::-1].copy()[::-1]])(array)
+
+
+def compare(alone, session, seed):
+    array, mask, options = any_volume(seed)
+    cut = any_cut(session, len(array))
+    part = mesoforge.Slab(lay(array[cut]), cut.start, len(array))
+    cover = None if mask is None else mesoforge.Slab(mask[cut], cut.start, len(array))
+    want = alone.characterize(array, mask=mask, **options)
+    got = session.characterize(part, mask=cover, **options)
+    wrong = [name for name, values in want.arrays.items() if not np.array_equal(values, got[name], equal_nan=True)]
+    check(not wrong, f"set {seed}, {array.dtype} {array.shape}, planes {cut}: other bits in {wrong}")
+    return part
+
+
+def structures(alone, session):
+    image = np.random.default_rng(1).integers(0, 2, (12, 12))
+    options = {"size": [9, 8, 10], "limit_to": 3, "max_iter": 4}
+    want, got = alone.match(image, **options), session.match(image, **options)
+    check(want.slab is None and got.slab == (session.slab(9).start, 9), f"slab {got.slab}")
+    check(np.array_equal(want.array[session.slab(9)], got.array), "the planes differ from those of the whole")
+
+
+def refused(kind, part, call):
+    try:
+        call()
+    except kind as error:
+        check(part in str(error), f"{error!r} does not say {part!r}")
+    else:
+        check(False, f"no {kind.__name__} {part!r}")
+
+
+def refusals(session, part):
+    usage, last = mesoforge.UsageError, COMM.rank == COMM.size - 1
+    shifted = mesoforge.Slab(part.array, part.first + last, part.planes + 1)
+    gap = COMM.allreduce(len(part.array) if last else 0) > 0
+    if gap:
+        refused(usage, "begins with plane", lambda: session.characterize(shifted, limit_to=2))
+    refused(usage, "cannot begin", lambda: mesoforge.Slab(part.array, -1, 4))
+    refused(usage, "has 2 axes", lambda: session.characterize(mesoforge.Slab(np.eye(8), 0, 8)))
+    refused(mesoforge.InputError, "masks nothing", lambda: mesoforge.Slab(np.ma.masked_equal(np.eye(8), 0), 0, 8))
+    if COMM.size == 1:
+        return
+    image = np.indices((20, 20))[0] % 2
+    call = session.match if COMM.rank else session.characterize
+    refused(usage, "rank 0 calls 'characterize @image", lambda: call(image, limit_to=2))
+    refused(usage, "with other options", lambda: session.characterize(image, limit_to=2 + COMM.rank))
+    refused(usage, "20x2", lambda: session.characterize(image[:, : 20 - COMM.rank], limit_to=2))
+    null = MPI.COMM_NULL
+    refused(usage, "MPI_COMM_NULL", lambda: mesoforge.Session(comm=null))
+
+
+def main():
+    part = None
+    with mesoforge.Session(threads=1, deterministic=True) as alone:
+        with mesoforge.Session(comm=COMM, threads=1, deterministic=True, slabs=True) as session:
+            for seed in range(SETS):
+                part = compare(alone, session, seed)
+            structures(alone, session)
+            refusals(session, part)
+    wrong = COMM.allreduce(len(runs.failures))
+    if COMM.rank == 0:
+        print(f"library_ranks: {SETS} sets on {COMM.size} ranks, {wrong} failures")
+    sys.exit(1 if wrong else 0)
+
+
+main()

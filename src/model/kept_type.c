@@ -12,17 +12,19 @@
 enum { NAMED = 10 };
 
 /* Arrays of all experts have one type. */
-static int has_type(const struct mf_value *value, enum mf_type type)
+static int has_type(const struct mf_net *net, size_t v, enum mf_type type)
 {
-    return value->base < 0 && value->role == MF_ROLE_PARAMETER && value->shape.type == type;
+    const struct mf_value *value = &net->value[v];
+    const int is_part = value->base >= 0 && net->value[value->base].weight != NULL;
+
+    return !is_part && value->weight && value->role == MF_ROLE_PARAMETER && value->shape.type == type;
 }
 
 static int meets_one(const struct mf_net *net, enum mf_type type, const char *pattern)
 {
     size_t v = 0;
 
-    while (v < net->values && !(has_type(&net->value[v], type) && mf_pattern_meets(pattern, net->value[v].name) >= 0))
-        ++v;
+    while (v < net->values && !(has_type(net, v, type) && mf_pattern_meets(pattern, net->value[v].name) >= 0)) ++v;
     return v < net->values;
 }
 
@@ -38,7 +40,7 @@ static char *known(const struct mf_language *m, const struct mf_net *net)
     for (size_t v = 0; v < net->values; ++v) {
         const struct mf_value *value = &net->value[v];
 
-        if (!has_type(value, m->kept.type) && !has_type(value, MF_I8)) continue;
+        if (!has_type(net, v, m->kept.type) && !has_type(net, v, MF_I8)) continue;
         if (strncmp(value->name, layers, strlen(layers)) == 0 && strncmp(value->name, first, strlen(first)) != 0)
             continue;
         fprintf(names, "%s%s", between, value->name);
@@ -72,7 +74,7 @@ void mf_kept_type_say(const struct mf_language *m, const struct mf_net *net)
     if (!m->kept.names) return;
     names = MF_MUST(open_memstream(&text, &bytes), "a line");
     for (size_t v = 0; v < net->values; ++v) {
-        if (!has_type(&net->value[v], m->kept.type)) continue;
+        if (!has_type(net, v, m->kept.type)) continue;
         if (n < NAMED) fprintf(names, "%s%s", n ? ", " : ": ", net->value[v].name);
         ++n;
     }

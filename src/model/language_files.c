@@ -307,7 +307,7 @@ static void put_rows(const struct mf_weights *w, int v, size_t first, size_t row
     const struct mf_value *value = &w->net->value[v];
     const size_t row = mf_shape_bytes(&value->shape) / value->shape.d[0];
 
-    mf_place_put(w->queue, value->place, (char *)mf_walk_at(w->walk, w->list, v) + first * row, from, rows * row);
+    mf_weights_put_bytes(w, v, (struct mf_span){first * row, rows * row}, from);
 }
 
 /* The factors of the rows of a weight of 8 bits. */
@@ -544,8 +544,7 @@ static int read_all(struct loading *l)
     const struct mf_net *net = l->w->net;
 
     for (size_t v = 0; v < net->values; ++v)
-        if (mf_value_is_weight(&net->value[v]) && net->value[mf_value_root(net, (int)v, NULL)].lasting)
-            MF_TRY(read_weight(l, &net->value[v]));
+        if (mf_value_is_weight(&net->value[v]) && mf_weights_used(l->w, (int)v)) MF_TRY(read_weight(l, &net->value[v]));
     return MF_OK;
 }
 

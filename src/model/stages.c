@@ -57,8 +57,8 @@ int mf_stages_open(struct mf_stages *s, const struct mf_comm *comm, size_t tenso
 
     *s = (struct mf_stages){.comm = comm, .tensor = tensor, .stages = count};
     *memory = (struct mf_walk_memory){.lasting = {NULL}};
-    if (tensor * count == 1) return MF_OK;
-    MF_TRY(mf_arrays_open(comm, queue, net->room[MF_PLACE_DEVICE], 0, &s->arrays));
+    if (!comm || comm->size == 1) return MF_OK;
+    MF_TRY(mf_arrays_open(comm, queue, net->room[MF_PLACE_DEVICE], largest_of(net, MF_GROUP_ALL), &s->arrays));
     memory->room[MF_PLACE_DEVICE] = mf_arrays_memory(s->arrays);
     colour = MF_MUST(malloc((size_t)comm->size * sizeof *colour), "groups of ranks");
     rc = open_groups(s, link, net, colour);

@@ -9,7 +9,7 @@
 
 struct mf_stages {
     const struct mf_comm *comm;
-    size_t tensor, stages; /* their product is the number of ranks */
+    size_t tensor, stages; /* their product is the number of ranks; 1, 1: all walk the whole lists, and cut weights */
     struct mf_rank_groups groups;
     struct mf_arrays *arrays; /* NULL: one rank is alone */
 };

@@ -25,14 +25,21 @@ static void *at(const struct mf_weights *w, int v) { return mf_walk_at(w->walk, 
 
 /* -- places -- */
 
-/* The bucket of a weight. */
-static const struct mf_bucket *bucket_of(const struct mf_weights *w, int root)
+/* The bucket of a weight; NULL: it is in none. */
+static const struct mf_bucket *bucket_at(const struct mf_weights *w, int root)
 {
     size_t k = 0;
 
     while (k < w->layout->buckets && w->layout->bucket[k].parameters != root) ++k;
-    MF_ASSERT(k < w->layout->buckets); /* it has a gradient */
-    return &w->layout->bucket[k];
+    return k < w->layout->buckets ? &w->layout->bucket[k] : NULL;
+}
+
+static const struct mf_bucket *bucket_of(const struct mf_weights *w, int root)
+{
+    const struct mf_bucket *bucket = bucket_at(w, root);
+
+    MF_ASSERT(bucket); /* it has a gradient */
+    return bucket;
 }
 
 /* Numbers of a weight, or of its moments, that this rank has, in memory of a place. */
@@ -55,21 +62,24 @@ static struct held whole_in(const struct mf_weights *w, int v, int array)
                          MF_F32};
 }
 
-/* Those in this rank's piece of the bucket, which is @p array. */
+/* Those in this rank's piece of the bucket, which is @p array. Weights that nothing trains may have other types. */
 static struct held piece_in(const struct mf_weights *w, int v, int array)
 {
     const struct mf_bucket *bucket = bucket_of(w, mf_value_root(w->net, v, NULL));
-    const size_t piece = w->net->value[bucket->parameters].shape.d[0] / bucket->pieces;
+    const enum mf_type type = w->net->value[v].shape.type;
+    const size_t each = mf_type_bytes(type),
+                 piece = mf_shape_bytes(&w->net->value[bucket->parameters].shape) / bucket->pieces;
     const size_t begin = bucket->piece * piece, end = begin + piece;
-    size_t bytes, first, from, to; /* first: of the weight; from, to: of what is here */
+    size_t first, from, to; /* bytes: of the weight; from, to: of what is here */
 
-    mf_value_root(w->net, v, &bytes);
-    first = bytes / sizeof(float);
+    mf_value_root(w->net, v, &first);
     from = mf_max(first, begin);
-    to = mf_min(first + mf_shape_count(&w->net->value[v].shape), end);
-    if (from >= to) return (struct held){{0, 0}, NULL, w->net->value[array].place, MF_F32};
-    return (struct held){
-        {from - first, to - from}, (float *)at(w, array) + (from - begin), w->net->value[array].place, MF_F32};
+    to = mf_min(first + mf_shape_bytes(&w->net->value[v].shape), end);
+    if (from >= to) return (struct held){{0, 0}, NULL, w->net->value[array].place, type};
+    return (struct held){{(from - first) / each, (to - from) / each},
+                         (char *)at(w, array) + (from - begin),
+                         w->net->value[array].place,
+                         type};
 }
 
 static int moment_of(const struct mf_bucket *bucket, enum mf_state state)
@@ -88,12 +98,13 @@ static struct held held_of(const struct mf_weights *w, int v, enum mf_state stat
     const struct mf_bucket *bucket;
 
     if (mf_value_is_away(&w->net->value[v])) return (struct held){{0, 0}, NULL, MF_PLACE_HOST, MF_F32};
-    if (state == MF_STATE_WEIGHT && (w->layout->stage < 3 || is_fixed(w, v)))
+    bucket = bucket_at(w, mf_value_root(w->net, v, NULL));
+    if (state == MF_STATE_WEIGHT && (w->layout->stage < 3 || !bucket))
         return (struct held){{0, mf_shape_count(&w->net->value[v].shape)},
                              at(w, v),
                              w->net->value[v].place,
                              w->net->value[v].shape.type};
-    bucket = bucket_of(w, mf_value_root(w->net, v, NULL));
+    MF_ASSERT(bucket); /* it has a gradient */
     if (state == MF_STATE_WEIGHT) return piece_in(w, v, bucket->own_parameters);
     return (bucket->pieces > 1 ? piece_in : whole_in)(w, v, moment_of(bucket, state));
 }
@@ -222,10 +233,11 @@ void mf_weights_masters(const struct mf_weights *w, int to_device)
     backend->sync(w->queue);
 }
 
-/* No list of this rank reads it, and no bucket has it. */
-static int is_of_another_stage(const struct mf_weights *w, int v)
+int mf_weights_used(const struct mf_weights *w, int v)
 {
-    return w->layout->buckets == 0 && !w->net->value[mf_value_root(w->net, v, NULL)].lasting;
+    const int root = mf_value_root(w->net, v, NULL);
+
+    return bucket_at(w, root) || w->net->value[root].lasting;
 }
 
 void mf_weights_start(const struct mf_weights *w, uint64_t seed)
@@ -234,7 +246,7 @@ void mf_weights_start(const struct mf_weights *w, uint64_t seed)
         const struct mf_value *value = &w->net->value[v];
         struct held held;
 
-        if (!mf_value_is_weight(value) || is_of_another_stage(w, (int)v)) continue;
+        if (!mf_value_is_weight(value) || !mf_weights_used(w, (int)v)) continue;
         held = held_of(w, (int)v, MF_STATE_WEIGHT);
         start_one(w->queue, value, seed ^ mf_fnv(MF_FNV, value->name, strlen(value->name)), &held);
     }
@@ -359,6 +371,17 @@ int mf_weights_visit(const struct mf_weights *w, int v, void (*see)(void *contex
 }
 
 int mf_weights_here(const struct mf_weights *w, int v) { return held_of(w, v, MF_STATE_WEIGHT).part.count > 0; }
+
+void mf_weights_put_bytes(const struct mf_weights *w, int v, struct mf_span part, const void *from)
+{
+    const struct held held = held_of(w, v, MF_STATE_WEIGHT);
+    const size_t each = mf_type_bytes(held.type), here = held.part.first * each;
+    const size_t first = mf_max(part.first, here), end = mf_min(part.first + part.count, here + held.part.count * each);
+
+    if (first >= end) return;
+    mf_place_put(w->queue, held.place, (char *)held.at + (first - here), (const char *)from + (first - part.first),
+                 end - first);
+}
 
 int mf_weights_has(const struct mf_weights *w, int v, enum mf_state state)
 {

@@ -46,6 +46,9 @@ int mf_weights_visit(const struct mf_weights *weights, int value,
 /** Has this rank any number of weight @p value? Local. */
 int mf_weights_here(const struct mf_weights *weights, int value);
 
+/** Does a list of this rank read the weight? Else it is another stage's. Ranks may have parts of it. Local. */
+int mf_weights_used(const struct mf_weights *weights, int value);
+
 /** Copies a part of the numbers of weight @p value to @p to [part.count], on every rank. Collective in stage 3 of ZeRO,
  * and where ranks share layers; else local. */
 void mf_weights_get(const struct mf_weights *weights, int value, struct mf_span part, float *to);
@@ -65,6 +68,9 @@ void mf_weights_take(const struct mf_weights *weights, int value, enum mf_state 
 
 /** Sets the part of these numbers that this rank has. The caller ends with mf_weights_masters(). Local. */
 void mf_weights_put(const struct mf_weights *weights, int value, enum mf_state state, const float *from);
+
+/** Sets bytes @p part of a weight, as it has them in memory. This rank skips what it does not have. Local. */
+void mf_weights_put_bytes(const struct mf_weights *weights, int value, struct mf_span part, const void *from);
 
 /** With offload the optimiser has parameters of its own: gives it those of the device, or the device its. Local. */
 void mf_weights_masters(const struct mf_weights *weights, int to_device);

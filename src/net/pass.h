@@ -1,6 +1,6 @@
-/* Passes: each rewrites a list. They run in this order: cast, fuse, stage, cores, grad, rerun, recompute, fold, spill,
- * layout, clear, accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live. Pass replace comes before
- * them.
+/* Passes: each rewrites a list. They run in this order: cast, fuse, stage, cores, stream, grad, rerun, recompute, fold,
+ * spill, layout, clear, accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live. Pass replace comes
+ * before them.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
  * it belongs to. */
@@ -121,6 +121,13 @@ void mf_pass_reduced(struct mf_list *list, const struct mf_layout *layout);
  * starts one bucket ahead. Behind the last reader the memory is free. Nothing in other stages. With offload it starts
  * two buckets ahead, in host memory, and a copy to the device begins one ahead. */
 void mf_pass_fetch(struct mf_list *list, const struct mf_layout *layout);
+
+/** Weights that nothing trains come to the device while a list is walked. Bucket k has those with @p number [values] k
+ * (-1: it stays on the device). These have memory of their own. With layout->offload a bucket is in host memory, and
+ * pieces are 1. Else the ranks of layout->group cut it. A copy or a gather brings it. That starts where the
+ * bucket before is first read. So two are on the device at a time. For all forward lists of a net,
+ * behind pass cores. Sets stage 3, and buckets with parameters and own_parameters alone; mf_layout_free() frees. */
+void mf_pass_stream(struct mf_net *net, size_t buckets, const int *number, struct mf_layout *layout);
 
 /** Appends the squared norm of the own gradients of every bucket. @p norm [buckets]: its values, f64. */
 void mf_pass_norm(struct mf_list *list, const struct mf_layout *layout, int *norm);

@@ -1,8 +1,10 @@
 /* See infer_plan.h. */
 #include "src/cmd/infer_plan.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "io/same_file.h"
 #include "kernels/stage.h"
@@ -10,6 +12,7 @@
 #include "src/base/text.h"
 #include "src/cmd/peaks.h"
 #include "src/gen/ranks.h"
+#include "src/place/pipeline.h"
 
 static size_t context_of(const struct mf_gen_work *w) { return w->context ? w->context : w->model->context; }
 
@@ -22,6 +25,8 @@ static int apply(void *context, const struct mf_plan_numbers *settings)
     wish->pages = mf_plan_get(settings, "pages");
     wish->tensor = mf_gen_ways_of(settings, "tp");
     wish->stages = mf_gen_ways_of(settings, "pp");
+    wish->zero = (int)mf_plan_get(settings, "zero");
+    wish->streamed = mf_plan_get(settings, "streamed");
     return MF_OK;
 }
 
@@ -31,11 +36,12 @@ static void tell(const void *context, const struct mf_plan_numbers *derived, FIL
 
     (void)derived;
     fprintf(to, ", %zu request%s with a context of at most %zu", wish->requests, MF_S(wish->requests), wish->context);
+    if (wish->streamed) fprintf(to, ", weights of %zu parts in host memory", wish->streamed);
 }
 
 static int find_ways(const struct mf_session *s, const struct mf_gen_work *work, size_t *tensor, size_t *stages)
 {
-    struct mf_gen_grid grid = {.comm = s->comm, .map = work->map};
+    struct mf_gen_grid grid = {.comm = s->comm, .map = work->map, .zero = work->zero};
 
     (void)mf_gen_choose_ways(work, (size_t)s->comm->size, (size_t)s->comm->local_size, &grid.tensor, &grid.stages);
     *tensor = grid.tensor;
@@ -96,7 +102,9 @@ int mf_infer_plan(struct mf_session *s, const struct mf_gen_work *work, const ch
                                     .weights = work->model->weights,
                                     .kept = work->model->kept,
                                     .comm = s->comm,
-                                    .map = work->map};
+                                    .map = work->map,
+                                    .zero = work->zero,
+                                    .streamed = work->host ? SIZE_MAX : 0};
     MF_TRY(mf_agree(s->comm, find_ways(s, work, &wish->tensor, &wish->stages)));
     rc = mf_planned_make(&p, made);
     return rc == MF_MEMORY && work->context ? say_longest(s, work) : rc;
@@ -130,7 +138,7 @@ int mf_infer_same(const struct mf_session *s, const char *folder)
 /* ---- a dry run ---- */
 
 /* Where not all pages fit, a run has fewer, and a free context may be shorter. Collective. */
-static int settle_sizes(struct mf_session *s, struct mf_gen_work *work)
+static int settle_sizes(struct mf_session *s, struct mf_gen_work *work, size_t *streamed)
 {
     struct mf_engine_wish wish = {.requests = 0};
     struct mf_gen_work mine = *work;
@@ -142,6 +150,7 @@ static int settle_sizes(struct mf_session *s, struct mf_gen_work *work)
     if (plan.json && mf_plan_numbers_read(mf_json_get(plan.json, "settings"), &settings)) {
         work->context = mf_plan_get(&settings, "context");
         work->pages = mf_plan_get(&settings, "pages");
+        *streamed = mf_plan_get(&settings, "streamed");
     } else {
         work->context = context_of(work);
         work->pages = work->pages ? work->pages : work->requests * mf_pages_of(work->context);
@@ -161,10 +170,12 @@ int mf_infer_book(struct mf_session *s, struct mf_gen_work *work)
                                       .capability = s->gpu.capability};
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
     struct mf_plan_numbers settings = {.count = 0};
-    size_t tensor, stages;
+    size_t tensor, stages, streamed = work->host ? SIZE_MAX : 0;
 
     MF_TRY(find_ways(s, work, &tensor, &stages));
-    MF_TRY(settle_sizes(s, work));
+    MF_TRY(settle_sizes(s, work, &streamed));
+    mf_plan_set(&settings, "zero", (size_t)work->zero);
+    mf_plan_set(&settings, "streamed", streamed);
     mf_plan_set(&settings, "tp", tensor);
     mf_plan_set(&settings, "pp", stages);
     mf_plan_set(&settings, "requests", work->requests);
@@ -209,6 +220,32 @@ int mf_infer_check_ways(const struct mf_session *s, long tensor, long stages)
     if (tensor * stages == ranks) return MF_OK;
     return mf_fail(MF_USAGE, "--tp %ld times --pp %ld is %ld, and %ld ranks run; try: mpirun -n %ld", tensor, stages,
                    tensor * stages, ranks, tensor * stages);
+}
+
+int mf_infer_check_streams(const struct mf_session *s, long zero, const char *offload, const char *map)
+{
+    const int host = strcmp(offload, "host") == 0;
+
+    if (zero != 0 && zero != 3)
+        return mf_fail(MF_USAGE, "--zero %ld: a run has weights alone to cut; try: --zero 3, or 0", zero);
+    if (zero && (map || mf_options_given(s->options, "tp") || mf_options_given(s->options, "pp")))
+        return mf_fail(MF_USAGE, "--zero 3 cuts every weight among all ranks; leave out --tp, --pp and --map");
+    if (zero && host)
+        return mf_fail(MF_USAGE, "--zero 3 and --offload-weights host: weights are cut among ranks, or in host memory; "
+                                 "leave one of them out, or take --tp with host memory");
+    if (host && mf_place_map_has_cores(map))
+        return mf_fail(MF_USAGE,
+                       "--offload-weights host and 'cpu' in --map: the cores compute what is there; leave one "
+                       "of them out");
+    return MF_OK;
+}
+
+int mf_infer_check_host(const struct mf_session *s, const struct mf_gen_work *work)
+{
+    if (!work->host || mf_apart(s->queue)) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--offload-weights host: on --device %s there is no other memory than the host's; leave it out",
+                   s->backend->name);
 }
 
 int mf_infer_counted(const struct mf_session *s, const struct mf_gen_work *work)

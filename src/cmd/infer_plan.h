@@ -27,6 +27,21 @@
         MF_OPT(type, "keep", keep, MF_TEXTS, NULL,                                                                  \
                "with --dtype int8: leave these weights in 16 bits: head, layers.0-3, layers.*.inner")
 
+/** The rows of --zero and --offload-weights: mf_infer_check_streams() looks at them. */
+#define MF_STREAM_ROWS(type)                                                                                          \
+    MF_OPT(type, "zero", zero, MF_LONG, "0",                                                                          \
+           "3: ranks cut every weight, and gather those of a block while the one before it is computed; 0: they do "  \
+           "not"),                                                                                                    \
+        MF_CHOICE(type, "offload-weights", offload, "none", "none|host",                                              \
+                  "host: weights that do not fit a GPU stand in host memory. They are copied while the block before " \
+                  "is computed")
+
+/** Refuses with MF_USAGE what does not go together. Local. */
+int mf_infer_check_streams(const struct mf_session *session, long zero, const char *offload, const char *map);
+
+/** Refuses with MF_USAGE weights in host memory (work->host) where there is no other. Local. */
+int mf_infer_check_host(const struct mf_session *session, const struct mf_gen_work *work);
+
 /** Plans a run on this rank's device. Sets @p wish, and what session->predicted has. Without a plan ("off") they follow
  * from @p work: its context, or that of the model. A line says the plan. Call mf_run_plan_free(), also after a refusal.
  * Collective; refuses (agreed) with MF_MEMORY, naming bytes needed and there, and the longest context that fits. */

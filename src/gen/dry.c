@@ -21,13 +21,14 @@ static int open(struct mf_gen_dry *d, const struct mf_language *model, const str
 }
 
 int mf_gen_dry_open(struct mf_gen_dry *d, const struct mf_language *model, const struct mf_gen_size *size,
-                    size_t tensor, size_t stages, const char *map, const struct mf_plan_rank *r, int deterministic)
+                    const struct mf_gen_grid *ways, const struct mf_plan_rank *r, int deterministic)
 {
     const struct mf_dry_kind kind = {r->simd, r->apart, r->capability};
-    const struct mf_gen_grid grid = {tensor * stages > 1 ? &d->comm : NULL, tensor, stages, map};
+    struct mf_gen_grid grid = *ways;
     int rc;
 
     *d = (struct mf_gen_dry){.queue = NULL};
+    grid.comm = r->ranks > 1 ? &d->comm : NULL;
     mf_comm_dry(&d->comm, (int)r->rank, (int)r->ranks, (int)r->local_size);
     if (r->nccl) mf_transport_dry(&d->comm);
     mf_backend_dry(&kind, &d->backend);

@@ -18,10 +18,10 @@ struct mf_gen_dry {
     struct mf_gen_ranks ranks;
 };
 
-/** Opens rank @p rank of @p tensor * @p stages. Refuses as mf_gen_cut_find() and mf_gen_lists_make().
+/** Opens rank @p rank of @p ways, whose comm is left out. Refuses as mf_gen_cut_find() and mf_gen_lists_make().
  * mf_gen_dry_close() in any case. */
 int mf_gen_dry_open(struct mf_gen_dry *dry, const struct mf_language *model, const struct mf_gen_size *size,
-                    size_t tensor, size_t stages, const char *map, const struct mf_plan_rank *rank, int deterministic);
+                    const struct mf_gen_grid *ways, const struct mf_plan_rank *rank, int deterministic);
 void mf_gen_dry_close(struct mf_gen_dry *dry);
 
 /** Bytes of the device and of host memory that exchanges take beside the activations. */

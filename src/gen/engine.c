@@ -36,14 +36,13 @@ static void find_frequencies(struct mf_engine *e)
 }
 
 /* Factors of weights of 8 bits, which are up to 127. */
-static void invent_scale(struct mf_engine *e, int v, float scale)
+static void invent_scale(const struct mf_weights *w, int v, float scale)
 {
-    const size_t n = mf_shape_count(&e->lists.net->value[v].shape);
+    const size_t n = mf_shape_count(&w->net->value[v].shape);
     float *all = MF_MUST(malloc((n + 1) * sizeof *all), "weights on their way");
 
     for (size_t i = 0; i < n; ++i) all[i] = scale;
-    mf_place_put(e->queue, e->lists.net->value[v].place, mf_walk_at(e->walk, e->lists.prompt[0].list, v), all,
-                 n * sizeof *all);
+    mf_weights_put_bytes(w, v, (struct mf_span){0, n * sizeof *all}, all);
     free(all);
 }
 
@@ -53,13 +52,13 @@ static void invent(struct mf_engine *e, const struct mf_weights *w)
     const struct mf_net *net = e->lists.net;
 
     for (size_t v = 0; v < net->values; ++v) {
-        const int is_here = net->value[mf_value_root(net, (int)v, NULL)].lasting;
+        const int is_here = mf_weights_used(w, (int)v);
         struct mf_weight *weight = net->value[v].weight;
 
         if (!weight || weight->start != MF_START_NORMAL) continue;
         weight->start = MF_START_UNIFORM;
         weight->spread *= sqrt(3);
-        if (is_here && weight->set == MF_SET_BORROWED) invent_scale(e, (int)v, (float)weight->spread / 127);
+        if (is_here && weight->set == MF_SET_BORROWED) invent_scale(w, (int)v, (float)weight->spread / 127);
     }
     mf_weights_start(w, 1);
 }
@@ -71,7 +70,7 @@ static int load(struct mf_engine *e, struct mf_safetensors *file)
                                  .walk = e->walk,
                                  .list = e->lists.prompt[0].list,
                                  .queue = e->queue,
-                                 .layout = &e->layout,
+                                 .layout = &e->lists.streamed,
                                  .ways = 1};
 
     if (file) return mf_language_load(&e->model, &w, file);
@@ -116,8 +115,9 @@ static int open_file(struct mf_engine *e, const char *folder, int random, struct
 static int open_all(struct mf_engine *e, const char *folder, const struct mf_engine_wish *wish,
                     struct mf_safetensors **file)
 {
-    const struct mf_gen_grid grid = {wish->comm, wish->tensor ? wish->tensor : 1, wish->stages ? wish->stages : 1,
-                                     wish->map};
+    const struct mf_gen_grid grid = {
+        wish->comm,    wish->tensor ? wish->tensor : 1, wish->stages ? wish->stages : 1, wish->map, wish->zero,
+        wish->streamed};
     struct mf_walk_memory memory;
     struct mf_gen_size size;
 

@@ -28,6 +28,8 @@ struct mf_engine_wish {
     const struct mf_comm *comm; /* ranks that run the model together; NULL: this one alone */
     size_t tensor, stages;      /* ranks that share every layer, and stages of a pipeline; 0: 1 */
     const char *map;            /* the parts of each stage, as in struct mf_gen_grid */
+    int zero;                   /* as there */
+    size_t streamed;            /* as there; without a GPU all are in one memory */
 };
 
 /** How the next token is chosen. All zero: it is the most probable one. */

@@ -7,8 +7,8 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/model/kept_type.h"
-#include "src/net/pass.h"
 #include "src/place/device_map.h"
+#include "src/place/leave.h"
 
 /* The builder of lists. */
 struct maker {
@@ -118,6 +118,23 @@ static int to_cores(struct maker *m)
     return rc;
 }
 
+/* Host memory is another one beside a GPU alone. */
+static void stream(struct maker *m)
+{
+    const struct mf_gen_stream *s = &m->ways->stream;
+    struct mf_gen_lists *l = m->to;
+    int *number;
+
+    if (s->parts == 0 || (s->ranks == 0 && !mf_apart(m->queue)) || s->ranks == 1) return;
+    number = MF_MUST(malloc((l->net->values + 1) * sizeof *number), "parts of weights");
+    l->parts = mf_parts_leave(l->step[0].list, s->parts, number);
+    l->streamed.offload = s->ranks == 0;
+    l->streamed.pieces = mf_max(s->ranks, 1);
+    l->streamed.piece = s->rank;
+    mf_pass_stream(l->net, l->parts, number, &l->streamed);
+    free(number);
+}
+
 int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size *size, const struct mf_gen_ways *ways,
                       struct mf_queue *queue, struct mf_gen_lists *l)
 {
@@ -137,6 +154,7 @@ int mf_gen_lists_make(const struct mf_language *model, const struct mf_gen_size 
     for (size_t k = 0; k < l->net->lists; ++k) mf_pass_fuse(l->net->list[k], MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
     cut_all(&m);
     MF_TRY(to_cores(&m));
+    stream(&m);
     for (size_t k = 0; k < l->net->lists; ++k) MF_TRY(mf_pass_plan(l->net->list[k], queue));
     mf_pass_live(l->net);
     return MF_OK;
@@ -147,5 +165,6 @@ void mf_gen_lists_free(struct mf_gen_lists *l, struct mf_queue *queue)
     for (size_t k = 0; l->net && k < l->net->lists; ++k) mf_list_release(l->net->list[k], queue);
     if (l->net) mf_net_free(l->net);
     free(l->link);
+    mf_layout_free(&l->streamed);
     *l = (struct mf_gen_lists){.net = NULL};
 }

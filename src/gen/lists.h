@@ -4,6 +4,7 @@
 #define MF_GEN_LISTS_H
 
 #include "src/model/decoder.h"
+#include "src/net/pass.h"
 
 struct mf_queue;
 struct mf_parts;
@@ -23,6 +24,12 @@ struct mf_gen_size {
     size_t pages;             /* of MF_KEPT_PAGE positions, of all requests; 0: each may have its context */
 };
 
+/** Weights that are not on the device. They come while lists are walked (mf_pass_stream()). */
+struct mf_gen_stream {
+    size_t parts;       /* of this rank's; more than there are: all */
+    size_t ranks, rank; /* ranks that cut them, and this one's number; 0, 0: they stand in host memory */
+};
+
 /** How ranks share a model. Each stage of a pipeline has some of its nodes, and its ranks share every layer. */
 struct mf_gen_ways {
     struct mf_partners tensor; /* ranks of this rank's stage; 1: it is alone */
@@ -31,6 +38,7 @@ struct mf_gen_ways {
     const struct mf_device_map *placement; /* of the parts; devices are stages */
     int has_cores; /* one rank is alone, and device `cores` of the placement is its cores beside its GPU */
     size_t cores;
+    struct mf_gen_stream stream;
 };
 
 struct mf_gen_lists {
@@ -40,9 +48,11 @@ struct mf_gen_lists {
     struct mf_decoder_list seen;                   /* all rows of a prompt are answered; rows 0: there is none */
     struct mf_decoder_list step[MF_GEN_STEPS];     /* of 1, 2, 4, .. rows */
     size_t steps;
-    size_t rows, answers; /* of the largest list */
-    int answering;        /* the stage that picks tokens */
-    unsigned char *link;  /* [stages][stages] messages pass; NULL: there is one stage */
+    size_t rows, answers;      /* of the largest list */
+    int answering;             /* the stage that picks tokens */
+    unsigned char *link;       /* [stages][stages] messages pass; NULL: there is one stage */
+    struct mf_layout streamed; /* weights that are not on the device */
+    size_t parts;              /* of this rank, on the device or not; 0: nobody asked */
 };
 
 /** Refuses with MF_USAGE a context that the model of @p folder has no table for. Local. */

@@ -1,6 +1,7 @@
 /* See ranks.h. */
 #include "src/gen/ranks.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ static size_t ranks_of(const struct mf_gen_grid *g) { return g->comm ? (size_t)g
 
 int mf_gen_grid_check(const struct mf_language *model, const struct mf_gen_grid *g)
 {
+    if (g->zero) return MF_OK; /* any number of ranks */
     if (g->tensor * g->stages != ranks_of(g))
         return mf_fail(MF_USAGE, "--tp %zu times --pp %zu is %zu, and %zu rank%s; try: mpirun -n %zu", g->tensor,
                        g->stages, g->tensor * g->stages, ranks_of(g), ranks_of(g) == 1 ? " runs" : "s run",
@@ -45,13 +47,16 @@ int mf_gen_cut_find(const struct mf_language *model, const struct mf_gen_size *s
 {
     const size_t rank = grid->comm ? (size_t)grid->comm->rank : 0;
 
+    MF_ASSERT(!grid->zero || (grid->tensor == 1 && grid->stages == 1 && !grid->map && !grid->streamed));
     *cut = (struct mf_gen_cut){.parts = {0}};
     MF_TRY(mf_gen_grid_check(model, grid));
     cut->ways = (struct mf_gen_ways){.tensor = {MF_GROUP_TENSOR, grid->tensor, rank % grid->tensor},
                                      .stages = grid->stages,
-                                     .stage = rank / grid->tensor,
+                                     .stage = grid->zero ? 0 : rank / grid->tensor,
                                      .parts = &cut->parts,
                                      .placement = &cut->placement};
+    if (grid->zero) cut->ways.stream = (struct mf_gen_stream){SIZE_MAX, ranks_of(grid), rank};
+    if (grid->streamed) cut->ways.stream = (struct mf_gen_stream){grid->streamed, 0, 0};
     if (grid->stages == 1 && !grid->map) return MF_OK;
     MF_TRY(find_parts(model, size, queue, cut));
     cut->ways.has_cores = ranks_of(grid) == 1 && mf_place_map_has_cores(grid->map);

@@ -14,6 +14,8 @@ struct mf_gen_grid {
     const struct mf_comm *comm; /* NULL: of one rank */
     size_t tensor, stages;      /* their product is the number of ranks */
     const char *map;            /* which stage has which part (mf_map_read()); devices are stages; NULL: free */
+    int zero;                   /* 3: all ranks cut the weights. Each walks the whole model; 0: they do not */
+    size_t streamed;            /* parts of each rank whose weights stand in host memory */
 };
 
 /** Refuses with MF_USAGE numbers that do not fit the ranks or the model. Local. */

@@ -49,7 +49,6 @@ struct mf_engine {
     struct mf_gen_lists lists;
     struct mf_gen_ranks ranks;
     struct mf_walk *walk;
-    struct mf_layout layout;
     struct mf_pages pages;
     struct mf_seat *seat; /* [room.requests] */
     size_t context, active;

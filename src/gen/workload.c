@@ -61,6 +61,8 @@ static void describe(const void *context, struct mf_plan_lines *p)
     if (w->tensor) mf_plan_say(p, "tp", "%zu", w->tensor);
     if (w->stages) mf_plan_say(p, "pp", "%zu", w->stages);
     if (w->map) mf_plan_say(p, "map", "%s", w->map);
+    if (w->zero) mf_plan_say(p, "zero", "%d", w->zero);
+    if (w->host) mf_plan_say(p, "offload-weights", "host");
 }
 
 /* Largest number of ranks that share a layer, and divides @p ranks. Not more than @p most. */
@@ -78,6 +80,8 @@ static size_t most_stages(const struct mf_gen_work *w) { return w->model->layers
 
 int mf_gen_choose_ways(const struct mf_gen_work *w, size_t ranks, size_t per_node, size_t *tensor, size_t *stages)
 {
+    *tensor = *stages = 1;
+    if (w->zero) return 1;
     *tensor = w->tensor ? w->tensor : w->stages ? mf_max(ranks / w->stages, 1) : tensor_of(w->model, ranks, per_node);
     *stages = w->stages ? w->stages : mf_max(ranks / *tensor, 1);
     return *tensor * *stages == ranks && *stages <= most_stages(w);
@@ -97,28 +101,31 @@ static size_t threads(const void *context, size_t ranks, size_t most)
     return most;
 }
 
-static size_t levels(const void *context, int apart)
-{
-    (void)context, (void)apart;
-    return 1;
-}
+/* Host memory is another one beside a GPU alone. Then level 0 has what is wanted, with as few weights in host memory as
+ * must. */
+static size_t levels(const void *context, int apart) { return work_of(context)->host && apart ? 2 : 1; }
 
-/* Trial 0 has the shortest context, or pages for one request. Trial 1 has what is wanted. */
+static size_t parts_of(const struct mf_gen_work *w) { return w->model->layers + 2; /* embeddings, head */ }
+
+/* Trial 0 has the shortest context, or pages for one request; or all weights are in host memory. Trial 1 has what is
+ * wanted. */
 static int settings(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *s)
 {
     const struct mf_gen_work *w = work_of(context);
-    const size_t most = context_most(w, w->requests), least = trial ? most : mf_min(MF_KEPT_PAGE, most);
+    const int streams = w->host && place->apart, is_least = trial == 0 && (!streams || level > 0);
+    const size_t most = context_most(w, w->requests), least = is_least ? mf_min(MF_KEPT_PAGE, most) : most;
     const size_t positions = w->context ? w->context : least;
     size_t tensor, stages;
 
-    (void)level;
     if (trial > 1 || !mf_gen_choose_ways(w, place->ranks, place->per_node, &tensor, &stages)) return 0;
     mf_plan_set(s, "requests", w->requests);
     mf_plan_set(s, "context", positions);
-    mf_plan_set(s, "pages", w->context && w->waits && trial == 0 ? mf_pages_of(positions) : pages_wanted(w, positions));
-    if (place->ranks > 1) mf_plan_set(s, "tp", tensor);
-    if (place->ranks > 1) mf_plan_set(s, "pp", stages);
+    mf_plan_set(s, "pages", w->context && w->waits && is_least ? mf_pages_of(positions) : pages_wanted(w, positions));
+    if (place->ranks > 1 && !w->zero) mf_plan_set(s, "tp", tensor);
+    if (place->ranks > 1 && !w->zero) mf_plan_set(s, "pp", stages);
+    if (w->zero) mf_plan_set(s, "zero", 3);
+    if (streams) mf_plan_set(s, "streamed", level > 0 || trial == 0 ? parts_of(w) : 0);
     return 1;
 }
 
@@ -128,6 +135,16 @@ static size_t middle(size_t low, size_t high, double share)
     const double more = fmin(fmax(share, 0), 1) * (double)(high - low);
 
     return high < low + 2 ? 0 : low + mf_min(mf_max((size_t)more, 1), high - low - 1);
+}
+
+/* More parts on the device. */
+static int fewer_streamed(const struct mf_plan_numbers *fits, size_t too_few, double share, struct mf_plan_numbers *s)
+{
+    const size_t most = mf_plan_get(fits, "streamed"), n = middle(0, most - too_few, share);
+
+    *s = *fits;
+    mf_plan_set(s, "streamed", most - n);
+    return n > 0;
 }
 
 /* A context of whole pages, or pages of a context. */
@@ -140,6 +157,8 @@ static int between(const void *context, const struct mf_plan_numbers *fits, cons
     const size_t n =
         middle((mf_plan_get(fits, name) + unit - 1) / unit, (mf_plan_get(too_large, name) + unit - 1) / unit, share);
 
+    if (mf_plan_get(fits, "streamed") > mf_plan_get(too_large, "streamed"))
+        return fewer_streamed(fits, mf_plan_get(too_large, "streamed"), share, s);
     if (n == 0) return 0;
     *s = *fits;
     mf_plan_set(s, name, n * unit);
@@ -152,6 +171,7 @@ static uint64_t share(const void *context, const struct mf_plan_numbers *setting
     const size_t tensor = mf_gen_ways_of(settings, "tp"), part = rank % tensor;
 
     (void)ranks;
+    if (work_of(context)->zero) return 0;
     return rank / tensor * tensor + (work_of(context)->model->vocabulary % tensor ? part : 0);
 }
 
@@ -168,6 +188,9 @@ static void finish(const void *context, const struct mf_placement *place, const 
                  pages = mf_plan_get(&p->settings, "pages");
 
     (void)place, (void)fact;
+    if (mf_plan_get(&p->settings, "streamed"))
+        mf_plan_note(p, "weights of %zu of %zu parts are in host memory, and are copied for each walk",
+                     mf_plan_get(&p->settings, "streamed"), parts_of(w));
     mf_plan_set(&p->derived, "full_contexts", pages / mf_pages_of(positions));
     if (pages < pages_wanted(w, positions))
         mf_plan_note(p, "%zu pages instead of %zu, which do not fit: long requests wait for each other", pages,
@@ -183,7 +206,9 @@ static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
 
     mf_plan_say(lines, "requests", "%zu at a time, each with a context of at most %zu; %zu pages of %d positions",
                 requests, mf_plan_get(&p->settings, "context"), mf_plan_get(&p->settings, "pages"), MF_KEPT_PAGE);
-    if (p->ranks > 1)
+    if (mf_plan_get(&p->settings, "zero"))
+        mf_plan_say(lines, "ways", "--zero 3: each rank has a part of every weight, and all compute alike");
+    else if (p->ranks > 1)
         mf_plan_say(lines, "ways", "--tp %zu (ranks of a layer), --pp %zu (stages)", mf_gen_ways_of(&p->settings, "tp"),
                     mf_gen_ways_of(&p->settings, "pp"));
     mf_plan_say(lines, "speed", "%.3g tokens/s together, %.3g of each request", (double)requests / p->cost.total,

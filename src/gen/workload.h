@@ -1,5 +1,6 @@
 /* A run of a language model as a workload of the planner (src/plan/workload.h). Its settings are "requests" (at a
- * time), "context" (positions of one, at most) and "pages" (of MF_KEPT_PAGE positions, of all). A step gives every
+ * time), "context" (positions of one, at most) and "pages" (of MF_KEPT_PAGE positions, of all). They may be "streamed"
+ * (parts of each rank whose weights stand in host memory), or "zero" (3: ranks cut the weights). A step gives every
  * request a token more. Its bytes are those that an engine takes (engine.h), and the caller's own. */
 #ifndef MF_GEN_WORKLOAD_H
 #define MF_GEN_WORKLOAD_H
@@ -23,6 +24,8 @@ struct mf_gen_work {
     size_t tensor;       /* ranks that share every layer; 0: any number */
     size_t stages;       /* of a pipeline; 0: any number */
     const char *map;     /* which stage has which part (ranks.h); NULL: free */
+    int zero;            /* 3: all ranks cut the weights; 0: they do not */
+    int host;            /* weights may stand in host memory: as few as must */
     int deterministic;
 };
 
@@ -64,7 +67,8 @@ enum {
     MF_GEN_QUERIES,
     MF_GEN_KEPT_BYTES,
     MF_GEN_EXCHANGES,
-    MF_GEN_NODES
+    MF_GEN_NODES,
+    MF_GEN_STREAMED /* bytes of weights that a walk copies to the device */
 };
 
 /** Ranks of a kind, "tp" or "pp", of settings. */

@@ -15,8 +15,10 @@ static int open_dry(struct mf_gen_dry *d, const struct mf_gen_work *w, const str
     const struct mf_gen_size size = {mf_plan_get(s, "requests"), mf_plan_get(s, "context"), w->logits,
                                      mf_plan_get(s, "pages")};
 
-    return mf_gen_dry_open(d, w->model, &size, mf_gen_ways_of(s, "tp"), mf_gen_ways_of(s, "pp"), w->map, r,
-                           w->deterministic);
+    const struct mf_gen_grid grid = {NULL,   mf_gen_ways_of(s, "tp"),     mf_gen_ways_of(s, "pp"),
+                                     w->map, (int)mf_plan_get(s, "zero"), mf_plan_get(s, "streamed")};
+
+    return mf_gen_dry_open(d, w->model, &size, &grid, r, w->deterministic);
 }
 
 int mf_gen_print_lists(const struct mf_gen_work *w, const struct mf_plan_rank *rank,
@@ -133,10 +135,26 @@ static double exchanged(const struct mf_list *list, double *times)
     for (size_t i = 0; i < list->nodes; ++i) {
         const struct mf_node *node = &list->node[i];
 
-        if (node->op != MF_OP_START) continue;
+        if (node->op != MF_OP_START || node->attr.exchange == MF_EXCHANGE_GATHER) continue;
         sum += (node->attr.exchange == MF_EXCHANGE_SUM ? 2 : 1) *
                (double)mf_shape_bytes(&list->net->value[node->in[0]].shape);
         *times += 1;
+    }
+    return sum;
+}
+
+/* Weights that come while a list is walked, by copies or gathers. */
+static double streamed(const struct mf_list *list)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const struct mf_node *node = &list->node[i];
+
+        if (node->op == MF_OP_START && node->attr.exchange == MF_EXCHANGE_GATHER)
+            sum += (double)mf_shape_bytes(&list->net->value[node->in[0]].shape);
+        if (node->op == MF_OP_COPY && list->net->value[node->in[0]].role == MF_ROLE_PARAMETER)
+            sum += (double)mf_shape_bytes(&list->net->value[node->in[0]].shape);
     }
     return sum;
 }
@@ -155,6 +173,7 @@ static void find_facts(const struct mf_language *m, const struct mf_gen_dry *d, 
     fact[MF_GEN_CHUNK_OPERATIONS] = operations(chunk);
     fact[MF_GEN_CHUNK_EXCHANGED] = exchanged(chunk, &of_chunk);
     fact[MF_GEN_NODES] = (double)step->nodes;
+    fact[MF_GEN_STREAMED] = streamed(step);
     for (size_t i = 0; i < step->nodes; ++i) {
         if (step->node[i].op != MF_OP_ATTENTION_KEPT) continue;
         fact[MF_GEN_QUERIES] += (double)mf_shape_last(&step->net->value[step->node[i].in[0]].shape);
@@ -184,7 +203,8 @@ int mf_gen_bytes(const void *work, const struct mf_plan_rank *r, const struct mf
         add(state, "keys and values", caches);
         add(state, "activations, inputs, work memory", net->room[MF_PLACE_DEVICE]);
         add(state, "exchange", mf_gen_dry_exchange(&d, 0));
-        add(host, "weights on the cores", net->lasting[MF_PLACE_HOST] - on_host);
+        add(host, d.lists.streamed.offload ? "weights in host memory" : "weights on the cores",
+            net->lasting[MF_PLACE_HOST] - on_host);
         add(host, "keys and values on the cores", on_host);
         add(host, "activations on the cores", net->room[MF_PLACE_HOST]);
         add(host, "exchange in host memory", mf_gen_dry_exchange(&d, 1));

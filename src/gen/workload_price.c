@@ -24,6 +24,8 @@ double mf_gen_seen(const struct mf_gen_work *w, size_t context)
 struct load {
     double rows, bytes, weights, kept, operations, widening; /* bytes: without those of keys and values */
     double exchanged, exchanges, nodes;
+    double streamed; /* bytes of weights that come */
+    int zero;        /* from other ranks */
 };
 
 /* Seconds of one exchange that has no bytes. */
@@ -44,6 +46,18 @@ static double exchange(const struct mf_placement *place, size_t rank, const stru
                           : 2 * l->exchanged * share / (place->device ? r->to_host : r->memory);
     if (mf_plan_sharers(place, rank, 0) < place->ranks) seconds += l->exchanged * share / r->network;
     return seconds + l->exchanges * latency(place);
+}
+
+/* Weights come beside the work of other blocks. */
+static double coming(const struct mf_placement *place, const struct mf_rates *r, const struct load *l)
+{
+    const double share = ((double)place->ranks - 1) / (double)place->ranks;
+
+    if (l->streamed <= 0) return 0;
+    if (!l->zero) return l->streamed / (r->to_host > 0 ? r->to_host : r->memory);
+    if (place->nodes > 1) return l->streamed * share / r->network;
+    return place->nccl ? l->streamed * share / r->link
+                       : 2 * l->streamed * share / (place->device ? r->to_host : r->memory);
 }
 
 static double memory_of(const struct mf_placement *place, const struct mf_rates *r, const struct load *l)
@@ -71,6 +85,7 @@ static void pay(struct mf_plan_cost *cost, const struct mf_placement *place, siz
     mf_plan_pay(cost, "arithmetic", beside ? fmax(arithmetic - memory, 0) : arithmetic);
     if (place->ranks > 1) mf_plan_pay(cost, "exchange", exchange(place, rank, rates, l));
     mf_plan_pay(cost, "waiting", place->device ? l->nodes * MF_SECONDS_REPLAY : 0);
+    if (l->streamed > 0) mf_plan_pay(cost, "weights", fmax(coming(place, rates, l) - cost->total, 0));
 }
 
 /* Stages of a pipeline take turns with shares of the requests. Each reads its weights once for every share. */
@@ -88,7 +103,9 @@ void mf_gen_price(const void *work, const struct mf_placement *place, size_t ran
                            .operations = fact[MF_GEN_STEP_OPERATIONS] + 4 * positions * fact[MF_GEN_QUERIES],
                            .exchanged = fact[MF_GEN_STEP_EXCHANGED],
                            .exchanges = fact[MF_GEN_EXCHANGES],
-                           .nodes = fact[MF_GEN_NODES]};
+                           .nodes = fact[MF_GEN_NODES],
+                           .streamed = fact[MF_GEN_STREAMED],
+                           .zero = w->zero};
 
     pay(cost, place, rank, rates, &l);
     mf_plan_scale(cost, stages);
@@ -112,7 +129,9 @@ void mf_gen_run_cost(const void *work, const struct mf_placement *place, const s
                                rows / chunk * fact[MF_GEN_CHUNK_OPERATIONS] + 4 * rows * mean * fact[MF_GEN_QUERIES],
                            .exchanged = chunks * fact[MF_GEN_CHUNK_EXCHANGED],
                            .exchanges = chunks * fact[MF_GEN_EXCHANGES],
-                           .nodes = chunks * fact[MF_GEN_NODES]};
+                           .nodes = chunks * fact[MF_GEN_NODES],
+                           .streamed = chunks * fact[MF_GEN_STREAMED],
+                           .zero = w->zero};
     struct mf_plan_cost prompt = {.total = 0};
 
     pay(&prompt, place, 0, rates, &l);

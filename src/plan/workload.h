@@ -9,7 +9,7 @@
 
 #include "src/plan/rates.h"
 
-enum { MF_PLAN_TAGS = 40, MF_PLAN_NUMBERS = 16, MF_PLAN_FACTS = 14, MF_PLAN_PARTS = 8, MF_PLAN_TRIALS = 3 };
+enum { MF_PLAN_TAGS = 40, MF_PLAN_NUMBERS = 16, MF_PLAN_FACTS = 16, MF_PLAN_PARTS = 8, MF_PLAN_TRIALS = 3 };
 
 /** Lines "key: value", none at first. */
 struct mf_plan_lines {

@@ -12,6 +12,7 @@
 #include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/gen/ranks.h"
 #include "src/model/decoder.h"
 #include "tests/device.h"
 #include "tests/scratch.h"
@@ -194,17 +195,20 @@ static void refuses(struct mf_engine *engine, const struct expected *e)
     mf_err_clear();
 }
 
-static void check_cut(const struct mf_comm *comm, const char *path, const struct expected *e, size_t tensor,
-                      const char *map)
+/* @p brief: of a request alone. */
+static void check_cut(const struct mf_comm *comm, const char *path, const struct expected *e,
+                      const struct mf_gen_grid *grid, int brief)
 {
     const char *exchange = getenv("MF_TEST_EXCHANGE");
     struct mf_comm ranks = *comm;
     const struct mf_engine_wish wish = {.requests = 3,
                                         .logits = 1,
                                         .comm = &ranks,
-                                        .tensor = tensor,
-                                        .stages = (size_t)comm->size / tensor,
-                                        .map = map};
+                                        .tensor = grid->tensor,
+                                        .stages = grid->stages,
+                                        .map = grid->map,
+                                        .zero = grid->zero,
+                                        .streamed = grid->streamed};
     struct mf_engine *engine;
     struct device d;
 
@@ -215,13 +219,37 @@ static void check_cut(const struct mf_comm *comm, const char *path, const struct
     CHECK_SAYS(mf_engine_open(path, &wish, d.q, &engine) == MF_OK, "%s", mf_err_text());
     if (engine) {
         alone(engine, e);
-        among_others(engine, e);
-        penalised(engine, path, e);
-        refuses(engine, e);
+        if (!brief) among_others(engine, e);
+        if (!brief) penalised(engine, path, e);
+        if (!brief) refuses(engine, e);
     }
     mf_engine_close(engine);
     mf_transport_close(&ranks);
     device_close(&d);
+}
+
+static void check_map(const struct mf_comm *comm, const char *path, const struct expected *e, const char *map)
+{
+    const struct mf_gen_grid grid = {.tensor = 1, .stages = (size_t)comm->size, .map = map};
+
+    check_cut(comm, path, e, &grid, 0);
+}
+
+/* Weights come from other ranks, or from host memory: of no layer, of one, of all, of tables as well. */
+static void check_streams(const struct mf_comm *comm, const char *path, const struct expected *e,
+                          const struct mf_language *model)
+{
+    const size_t ranks = (size_t)comm->size, tensor = ranks == 2 && mf_decoder_can_split(model, 2) == MF_OK ? 2 : 1;
+    const struct mf_gen_grid zero = {.tensor = 1, .stages = 1, .zero = 3};
+    const struct mf_backend *backend = device_backend();
+    const int is_gpu = backend->devices != NULL; /* or the emulator, which is slow */
+
+    mf_err_clear();
+    if (ranks > 1) check_cut(comm, path, e, &zero, is_gpu);
+    if (!backend->host_mem || ranks > 2 || (is_gpu && ranks > 1)) return;
+    for (size_t n = 2; n <= (is_gpu ? 2 : model->layers + 2); ++n)
+        check_cut(comm, path, e, &(struct mf_gen_grid){.tensor = tensor, .stages = ranks / tensor, .streamed = n},
+                  is_gpu);
 }
 
 /* Ranks share the layers, are stages of a pipeline, or both. A map may give stages any parts. */
@@ -237,14 +265,15 @@ static void check_model(const struct mf_comm *comm, const char *folder, const ch
     for (size_t tensor = 1; tensor <= ranks; ++tensor) {
         if (ranks % tensor || ranks / tensor > model.layers) continue;
         if (mf_decoder_can_split(&model, tensor) == MF_OK)
-            check_cut(comm, path, &e, tensor, NULL);
+            check_cut(comm, path, &e, &(struct mf_gen_grid){.tensor = tensor, .stages = ranks / tensor}, 0);
         else
             mf_err_clear();
     }
     if (ranks == 1)
-        check_cut(comm, path, &e, 1, "layers.1=cpu,layers.0.out=cpu,*.in.weight=cpu,*.inner.weight=cpu,*=cuda:0");
-    if (ranks == 2) check_cut(comm, path, &e, 1, "layers.1=cuda:1,layers.0.out=cuda:1,*=cuda:0");
-    if (ranks == 4) check_cut(comm, path, &e, 1, "layers.0=cuda:2,head=cuda:0,layers.1=cuda:1,embeddings=cuda:3");
+        check_map(comm, path, &e, "layers.1=cpu,layers.0.out=cpu,*.in.weight=cpu,*.inner.weight=cpu,*=cuda:0");
+    if (ranks == 2) check_map(comm, path, &e, "layers.1=cuda:1,layers.0.out=cuda:1,*=cuda:0");
+    if (ranks == 4) check_map(comm, path, &e, "layers.0=cuda:2,head=cuda:0,layers.1=cuda:1,embeddings=cuda:3");
+    check_streams(comm, path, &e, &model);
     expected_free(&e);
     free(path);
 }

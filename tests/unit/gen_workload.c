@@ -15,6 +15,8 @@
 #include "src/model/language_files.h"
 #include "tests/device.h"
 
+enum { STREAMED = 3 /* parts whose weights are in host memory */ };
+
 static int told(void *context, uint32_t token, double log_probability)
 {
     (void)token, (void)log_probability;
@@ -49,6 +51,8 @@ static int bytes_of(const struct mf_gen_work *w, const struct mf_plan_rank *rank
     mf_plan_set(&settings, "pages", w->pages ? w->pages : w->requests * mf_pages_of(context));
     mf_plan_set(&settings, "tp", w->tensor ? w->tensor : 1);
     mf_plan_set(&settings, "pp", w->stages ? w->stages : 1);
+    mf_plan_set(&settings, "zero", (size_t)w->zero);
+    mf_plan_set(&settings, "streamed", w->host ? STREAMED : 0);
     return mf_gen_workload.bytes(w, rank, &settings, bytes);
 }
 
@@ -77,7 +81,9 @@ static void check_size(const struct mf_comm *comm, const char *path, const struc
                                         .comm = comm,
                                         .tensor = work->tensor,
                                         .stages = work->stages,
-                                        .map = work->map};
+                                        .map = work->map,
+                                        .zero = work->zero,
+                                        .streamed = work->host ? STREAMED : 0};
     struct device d = device_open_on(backend, 1, 0, 0);
     const struct mf_plan_rank rank = {.ranks = (size_t)comm->size,
                                       .rank = (size_t)comm->rank,
@@ -129,7 +135,7 @@ static void check_bytes(const struct mf_comm *comm, const char *path, const stru
     if (mf_backend_find(&backend, device) != MF_OK) mf_err_clear();
     if (backend && ranks == 1) check_shared(path, model, backend);
     for (size_t tensor = backend ? 1 : ranks + 1; tensor <= ranks; ++tensor) {
-        const struct mf_gen_grid grid = {comm, tensor, ranks / tensor, NULL};
+        const struct mf_gen_grid grid = {comm, tensor, ranks / tensor, NULL, 0, 0};
 
         for (size_t k = 0; mf_gen_grid_check(model, &grid) == MF_OK && k < sizeof sizes / sizeof *sizes; ++k) {
             const struct mf_gen_work work = {.model = model,
@@ -139,14 +145,27 @@ static void check_bytes(const struct mf_comm *comm, const char *path, const stru
                                              .pages = sizes[k].pages,
                                              .tensor = tensor,
                                              .stages = grid.stages};
-            struct mf_gen_work beside = work;
+            struct mf_gen_work beside = work, host = work;
 
+            host.host = 1;
+            check_size(comm, path, &host, backend);
             beside.map = "layers.0=cpu,*=cuda:0";
             check_size(comm, path, &work, backend);
             if (ranks == 1) check_size(comm, path, &beside, backend);
         }
         mf_err_clear();
     }
+    for (size_t k = 0; backend && k < sizeof sizes / sizeof *sizes; ++k)
+        check_size(comm, path,
+                   &(struct mf_gen_work){.model = model,
+                                         .requests = sizes[k].requests,
+                                         .context = sizes[k].context,
+                                         .logits = sizes[k].logits,
+                                         .pages = sizes[k].pages,
+                                         .tensor = 1,
+                                         .stages = 1,
+                                         .zero = 3},
+                   backend);
 }
 
 /* On a machine that has room for half of the model's context. */

@@ -14,9 +14,9 @@
 struct plan_infer {
     struct mf_common common;
     struct mf_plan_wish wish;
-    long requests, context, prompt, made, tensor, stages;
+    long requests, context, prompt, made, tensor, stages, zero;
     int show_list;
-    const char *dtype, *map;
+    const char *dtype, *map, *offload;
     struct mf_texts keep;
 };
 
@@ -32,6 +32,7 @@ static const struct mf_opt rows[] = {
     ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline of layers; left out: chosen"),
     MF_MAP_ROW(plan_infer),
+    MF_STREAM_ROWS(plan_infer),
     MF_DTYPE_ROWS(plan_infer),
     ROW("show-list", show_list, MF_FLAG, NULL, "print the lists with the places of their tensors"),
     MF_OPT_END};
@@ -64,6 +65,7 @@ static int check(const struct mf_session *s, void *options)
     if (mf_options_positional(s->options, &words) == 0)
         return mf_fail(MF_USAGE, "no model; try: mesoforge %s FOLDER", mf_options_verb(s->options));
     MF_TRY(check_ways(s, o));
+    MF_TRY(mf_infer_check_streams(s, o->zero, o->offload, o->map));
     if (o->requests < 1 || o->requests > MF_GEN_REQUESTS)
         return mf_fail(MF_USAGE, "--requests must be 1 to %d, not %ld", MF_GEN_REQUESTS, o->requests);
     if (mf_options_given(s->options, "context") && o->context < 1)
@@ -107,7 +109,7 @@ static int settle_ranks(struct plan_infer *o, struct mf_gen_work *w)
     stages = w->stages ? w->stages : 1;
     least = tensor * stages;
     mf_comm_dry(&comm, 0, (int)least, (int)least);
-    MF_TRY(mf_gen_grid_check(w->model, &(struct mf_gen_grid){&comm, tensor, stages, o->map}));
+    MF_TRY(mf_gen_grid_check(w->model, &(struct mf_gen_grid){&comm, tensor, stages, o->map, 0, 0}));
     if (!o->wish.ranks && w->stages && (w->tensor || o->map)) o->wish.ranks = (long)least;
     if (w->tensor && w->stages ? (size_t)o->wish.ranks == least : (size_t)o->wish.ranks % least == 0) return MF_OK;
     return mf_fail(MF_USAGE, "--tp %zu times --pp %zu%s is %zu, and --ranks says %ld", tensor, stages,
@@ -132,6 +134,8 @@ static int prepare(struct mf_session *s, const char *folder, struct job *job, st
                               .made = (size_t)o->made,
                               .tensor = (size_t)o->tensor,
                               .map = o->map,
+                              .zero = (int)o->zero,
+                              .host = strcmp(o->offload, "host") == 0,
                               .deterministic = s->common->deterministic};
     MF_TRY(mf_gen_check_context(model, folder, w->context));
     MF_TRY(settle_ranks(o, w));

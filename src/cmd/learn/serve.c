@@ -56,6 +56,7 @@ static const struct mf_opt rows[] = {
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
     ROW("map", map, MF_TEXT, NULL,
         "which stage has which part: layers.0=cuda:0,*=cuda:1, or a file (mesoforge map); names: cpu, cuda:N, rank:N"),
+    MF_STREAM_ROWS(mf_serve_opts),
     MF_ALIAS("context", "max-total-tokens"),
     MF_ALIAS("requests", "max-concurrent-requests"),
     MF_DTYPE_ROWS(mf_serve_opts),
@@ -365,6 +366,7 @@ static int check(const struct mf_session *s, void *options)
     MF_UNUSED(s, "a server writes no file", "output", "data_folder", "information");
     MF_TRY(given(s, "tp", o->tensor));
     MF_TRY(given(s, "pp", o->stages));
+    MF_TRY(mf_infer_check_streams(s, o->zero, o->offload, o->map));
     return mf_infer_check_ways(s, o->tensor, o->stages);
 }
 

@@ -9,8 +9,8 @@
 
 struct mf_serve_opts {
     struct mf_common common;
-    const char *host, *api, *key_file, *template, *name, *plan, *map, *dtype, *pool, *threshold;
-    long port, requests, queue, input, total, body, seconds, grace, tensor, stages, voxels, pending;
+    const char *host, *api, *key_file, *template, *name, *plan, *map, *dtype, *pool, *threshold, *offload;
+    long port, requests, queue, input, total, body, seconds, grace, tensor, stages, voxels, pending, zero;
     int logs;
     struct mf_longs labels;
     struct mf_texts keep;

@@ -59,7 +59,7 @@ static int check_options(const struct mf_serve *job)
         return mf_fail(MF_USAGE, "'%s' is a model of train %s, which predicts nothing of an image alone", job->folder,
                        own->task.learn->name);
     MF_UNUSED(job->session, "the model predicts of images, on one rank", "max-input-tokens", "max-total-tokens",
-              "chat-template", "pool", "tp", "pp", "map", "dtype", "keep", "plan");
+              "chat-template", "pool", "tp", "pp", "map", "zero", "offload-weights", "dtype", "keep", "plan");
     return mf_field_check(&own->reads);
 }
 

@@ -22,7 +22,7 @@ static const char *const pool_names[] = {"mean", "cls", "last_token", "pooler"};
 static void warn(const struct mf_serve *job, const struct mf_pooling *p)
 {
     MF_UNUSED(job->session, "the model makes vectors, on one rank", "max-total-tokens", "chat-template", "tp", "pp",
-              "map", "dtype", "keep", "plan");
+              "map", "zero", "offload-weights", "dtype", "keep", "plan");
     if (p->prefixed) mf_warn("sentence-transformers puts a text in front of each one; texts are read as they are");
     if (p->lowered) mf_warn("sentence-transformers makes texts lower case; here only the tokenizer may do so");
 }

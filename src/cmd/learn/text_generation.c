@@ -24,9 +24,9 @@
 struct generation {
     struct mf_common common;
     struct mf_prompt_opts from;
-    const char *logits, *plan, *map, *dtype;
+    const char *logits, *plan, *map, *dtype, *offload;
     struct mf_texts stop, keep;
-    long most, length, context, requests, top_k, tensor, stages;
+    long most, length, context, requests, top_k, tensor, stages, zero;
     double temperature, top_p, repetition;
     int ignore_eos, bare;
 };
@@ -55,6 +55,7 @@ static const struct mf_opt rows[] = {
     ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
     ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
     MF_MAP_ROW(generation),
+    MF_STREAM_ROWS(generation),
     MF_DTYPE_ROWS(generation),
     MF_INFER_PLAN_ROW(generation),
     MF_OPT_END};
@@ -330,6 +331,7 @@ static int check(const struct mf_session *s, void *options)
     MF_UNUSED(s, "text goes to standard output", "output", "data_folder", "information");
     MF_TRY(check_count(s, "tp", o->tensor));
     MF_TRY(check_count(s, "pp", o->stages));
+    MF_TRY(mf_infer_check_streams(s, o->zero, o->offload, o->map));
     return mf_infer_check_ways(s, o->tensor, o->stages);
 }
 
@@ -400,7 +402,10 @@ static int find_work(struct job *job)
                               .tensor = (size_t)o->tensor,
                               .stages = o->map && !o->stages ? stages : (size_t)o->stages,
                               .map = o->map,
+                              .zero = (int)o->zero,
+                              .host = strcmp(o->offload, "host") == 0,
                               .deterministic = o->common.deterministic};
+    MF_TRY(mf_infer_check_host(job->session, w));
     if (o->context) MF_TRY(mf_gen_check_context(&job->model, job->folder, (size_t)o->context));
     for (size_t k = 0; k < job->answers; ++k) {
         struct answer *a = job->answer[k];

@@ -1,0 +1,70 @@
+#!/usr/bin/python3
+"""Weights of a language model in host memory, beside a GPU (the emulator) that holds half of them: logits have the bits
+of a GPU that holds all, and bytes of both memories are those of the plan.
+usage: host_weights.py MESOFORGE FOLDER_OF_FAKE_NVML MODEL"""
+import json
+import os
+import sys
+import tempfile
+
+import runs
+from runs import check, finish
+
+program, fake, model = (os.path.abspath(word) for word in sys.argv[1:])
+ENV = dict(os.environ, LD_LIBRARY_PATH=fake + ":" + os.environ.get("LD_LIBRARY_PATH", ""), FAKE_NVML_GPUS="1", MF_EMU_DEVICES="1")
+LAYERS, MEMORY = 8, 80 * 2**30
+
+
+def deepen(folder):
+    """The same layers again and again."""
+    with open(os.path.join(model, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    with open(os.path.join(model, "model.safetensors"), "rb") as file:
+        data = file.read()
+    begin = 8 + int.from_bytes(data[:8], "little")
+    arrays, body, had = {}, b"", config["n_layer"]
+    for name, entry in json.loads(data[8:begin]).items():
+        if name == "__metadata__":
+            continue
+        first, end = entry["data_offsets"]
+        before, _, behind = name.partition(".h.")
+        names = [f"{before}.h.{k}.{behind.split('.', 1)[1]}" for k in range(int(behind[0]), LAYERS, had)] if behind else [name]
+        for one in names:
+            arrays[one] = dict(entry, data_offsets=[len(body), len(body) + end - first])
+            body += data[begin + first:begin + end]
+    head = json.dumps(arrays).encode()
+    head += b" " * (-len(head) % 8)
+    with open(os.path.join(folder, "model.safetensors"), "wb") as file:
+        file.write(len(head).to_bytes(8, "little") + head + body)
+    with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
+        json.dump(dict(config, n_layer=LAYERS), file)
+
+
+def infer(code, *words):
+    status, out, err = runs.run(program, "infer", "text-generation", ".", "--tokens", "5,7,9", "--max-new-tokens", "2", "--device", "cuda",
+                                "--json", *words, env=ENV)
+    check(status == code, f"{words}: {status}, want {code}: {err[-600:]}")
+    return json.loads(out) if status == 0 else err
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    deepen(folder)
+    whole = infer(0, "--logits", "whole.npy")
+    weights = whole["plan"]["bytes"]["arrays"]["weights"]
+    half = ("--gpu-memory-fraction", weights / 2 / MEMORY)
+    check("--gpu-memory-fraction" in infer(5, *half), "weights do not fit half of their bytes")
+    for fraction, least in ((0.5, LAYERS - 1), (0.8, 3)):
+        done = infer(0, "--logits", "half.npy", "--offload-weights", "host", "--gpu-memory-fraction", fraction * weights / MEMORY)
+        peak, plan = done["peak_bytes"], done["plan"]
+        check(read("half.npy") == read("whole.npy"), "the same bits")
+        check(peak["device"] == peak["predicted_device"] and peak["device"][0] <= fraction * weights, f"of the GPU: {peak}")
+        check(peak["arena"] == peak["predicted"], f"of the host: {peak}")
+        check(least <= plan["settings"]["streamed"] <= LAYERS + 2, f"parts in host memory: {plan['settings']}")
+        check(plan["host_bytes"]["arrays"]["weights in host memory"] > 0.2 * weights, f"{plan['host_bytes']}")
+finish("host_weights")

@@ -156,8 +156,8 @@ int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, co
 /**
  * Runs a verb of the program by its name, as "compare", "synth", "infer classify" or "plan match". Inputs (NULL: none)
  * stand behind the verb on a command line. They are files, and fields by their names: "@target @result". Quotes keep
- * blanks. Options are those of the verb; with output=FILE it writes that file. A reconstruct has the arrays of
- * mesoforge_match(). Other verbs give the object of --json alone.
+ * blanks. Options are those of the verb. A reconstruct or synth has the arrays of mesoforge_match(). Other verbs give
+ * the object of --json alone, and with output=FILE they write that file.
  */
 int mesoforge_run(mesoforge_session *session, const char *verb, const char *inputs, const char *options,
                   mesoforge_result **result);
@@ -173,6 +173,24 @@ const char *mesoforge_result_json(mesoforge_result *result);
  * - A match has "phase", "u1" [z][y][x] or [y][x], and "labels", "i8": the label of each phase.
  */
 int mesoforge_result_array(const mesoforge_result *result, size_t i, struct mesoforge_array *array);
+
+/** Writes a structure, whose ending chooses the format as in the program: .h5, .vtkhdf, .npy, .tif or .png. A target
+ * becomes an .h5 file of descriptors, or a picture, .png. Collective. */
+int mesoforge_result_save(mesoforge_session *session, mesoforge_result *result, const char *path);
+
+/* -- targets: what mesoforge_characterize() measures -- */
+
+/** Reads a file of descriptors, in a session with trust-files. Collective. */
+int mesoforge_target_load(mesoforge_session *session, const char *path, mesoforge_result **target);
+
+/** Lends a target to a session, under a name that stands for its file: descriptor-filename=@goal. It must stay until
+ * mesoforge_field_free(). */
+int mesoforge_field_target(mesoforge_session *session, const char *name, const mesoforge_result *target,
+                           mesoforge_field **field);
+
+/** The mean of targets with the same labels, lags and directions. Weights sum to 1; NULL: they are equal. */
+int mesoforge_target_mean(mesoforge_session *session, const mesoforge_result *const *targets, const double *weights,
+                          size_t count, mesoforge_result **target);
 
 void mesoforge_result_free(mesoforge_result *result); /* NULL is accepted */
 

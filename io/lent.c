@@ -21,10 +21,17 @@ const struct mf_lent *mf_lent_find(const char *name)
     return at;
 }
 
+const struct mf_target *mf_lent_target(const char *name)
+{
+    const struct mf_lent *lent = mf_lent_find(name);
+
+    return lent ? lent->target : NULL;
+}
+
 int mf_lent_open(struct mf_array *a)
 {
     a->lent = mf_lent_find(a->path);
-    if (!a->lent) return 0;
+    if (!a->lent || a->lent->target) return 0;
     a->format = MF_NPY;
     a->coding = MF_LENT;
     a->kind = a->lent->kind;

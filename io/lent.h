@@ -1,13 +1,15 @@
-/* Arrays in memory that stand for files. A caller lends them under names that begin with '@', and wherever a file is
- * named, such a name may stand.
- * Rule: they are read by the rules of .npy, so a lent array and its file give the same result. */
+/* Arrays and targets in memory that stand for files. A caller lends them under names that begin with '@', and wherever
+ * a file is named, such a name may stand. Rule: they are read by the rules of .npy, so a lent array and its file give
+ * the same result. */
 #ifndef MF_IO_LENT_H
 #define MF_IO_LENT_H
 
 #include "io/array.h"
 #include "src/base/cut.h"
 
-/** A lent array. The caller keeps it, its name and its values as long as it is lent. */
+struct mf_target;
+
+/** A lent array, or target. The caller keeps it, its name and its values as long as it is lent. */
 struct mf_lent {
     const char *name;   /* "@image" */
     const void *values; /* of the element [0][0]... */
@@ -19,6 +21,7 @@ struct mf_lent {
     ptrdiff_t stride[MF_ARRAY_DIMS]; /* bytes from one element to the next along each axis; may be negative or 0 */
     int is_slab;                     /* a volume, of which only these planes are here; values: of the first of them */
     struct mf_span planes;
+    const struct mf_target *target; /* NULL: an array */
     const struct mf_lent *next;
 };
 
@@ -28,6 +31,9 @@ void mf_lend(const struct mf_lent *list);
 
 /** The array of this name; NULL: no such array is lent. */
 const struct mf_lent *mf_lent_find(const char *name);
+
+/** The target of this name; NULL: none is lent. */
+const struct mf_target *mf_lent_target(const char *name);
 
 /** Fills in the header of @p array if its path names a lent array; 0: it does not. */
 int mf_lent_open(struct mf_array *array);

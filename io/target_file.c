@@ -7,6 +7,7 @@
 
 #include "io/guard.h"
 #include "io/h5.h"
+#include "io/lent.h"
 #include "io/look.h"
 #include "io/phases.h"
 #include "io/recognise.h"
@@ -404,14 +405,35 @@ int mf_target_share(const struct mf_comm *comm, struct mf_target *target)
     return MF_OK;
 }
 
+/* Copies a lent target. @p from is a copy of its head, since mf_target_parts() serves readers, too. */
+static int copy(struct mf_target from, struct mf_target *t)
+{
+    struct mf_target_part there[MF_TARGET_PARTS], here[MF_TARGET_PARTS];
+
+    MF_TRY(allocate(&from, t));
+    for (int i = 0; i < t->sides; ++i) {
+        mf_target_parts(&from, &from.side[i], there);
+        mf_target_parts(t, &t->side[i], here);
+        for (int k = 0; k < MF_TARGET_PARTS; ++k)
+            if (*here[k].at) memcpy(*here[k].at, *there[k].at, here[k].count * sizeof(double));
+    }
+    for (int k = 0; k < MF_WHOLE; ++k) {
+        here[0] = mf_target_whole(t, k, &t->whole[k]);
+        if (t->whole[k]) memcpy(t->whole[k], from.whole[k], here[0].count * sizeof(double));
+    }
+    return MF_OK;
+}
+
 int mf_target_load(const struct mf_comm *comm, const char *path, struct mf_target *target)
 {
     MF_PHASE(&mf_phase_read);
+    const struct mf_target *lent = mf_lent_target(path);
     struct mf_target t = {0};
     struct reader r = {path, &t, 0};
-    int rc = mf_agree(comm, comm->rank == 0 ? read_alone(&r) : MF_OK);
+    int rc = lent ? copy(*lent, &t) : comm->rank == 0 ? read_alone(&r) : MF_OK;
 
-    if (rc == MF_OK) rc = mf_target_share(comm, &t);
+    rc = mf_agree(comm, rc);
+    if (rc == MF_OK && !lent) rc = mf_target_share(comm, &t);
     if (rc == MF_OK)
         *target = t;
     else

@@ -1,5 +1,5 @@
 # The library, as a host sees it.
-foreach(name lib lib_fields lib_match lib_run)
+foreach(name lib lib_fields lib_match lib_run lib_targets)
   mf_test(NAME ${name} SOURCE unit/${name}.c ROOM libmesoforge)
   target_link_libraries(${name} PRIVATE m Threads::Threads OpenMP::OpenMP_C)
 endforeach()
@@ -10,7 +10,7 @@ if(NOT MF_SANITIZE)
   target_compile_options(host_calls PRIVATE -Wno-missing-prototypes -U_FORTIFY_SOURCE)
   target_link_libraries(host_calls PRIVATE ${CMAKE_DL_LIBS})
   add_test(NAME lib_symbols COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/lib_symbols.sh $<TARGET_FILE:libmesoforge>
-    $<TARGET_FILE:host_calls> $<TARGET_FILE:lib> $<TARGET_FILE:lib_fields> $<TARGET_FILE:lib_match> $<TARGET_FILE:lib_run>
+    $<TARGET_FILE:host_calls> $<TARGET_FILE:lib> $<TARGET_FILE:lib_fields> $<TARGET_FILE:lib_match> $<TARGET_FILE:lib_run> $<TARGET_FILE:lib_targets>
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   add_test(NAME lib_python COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/library.py $<TARGET_FILE:mesoforge>
     $<TARGET_FILE:libmesoforge> ${PROJECT_SOURCE_DIR})

@@ -144,26 +144,20 @@ static int combine(const struct mf_target *const *from, size_t count, const doub
     return rc;
 }
 
-int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_target *mean)
+int mf_target_mean(const struct mf_target *const *targets, size_t count, const double *weight, struct mf_target *mean)
 {
-    const struct mf_target **from;
     struct mf_target out;
-    int rc;
 
     for (size_t i = 1; i < count; ++i) {
-        const char *what = difference(&targets[0], &targets[i]);
+        const char *what = difference(targets[0], targets[i]);
 
         if (what)
-            return mf_fail(MF_INPUT, "'%s' and '%s' cannot be averaged: their %s differ", targets[0].source,
-                           targets[i].source, what);
+            return mf_fail(MF_INPUT, "'%s' and '%s' cannot be averaged: their %s differ", targets[0]->source,
+                           targets[i]->source, what);
     }
-    from = calloc(count, sizeof(*from));
-    if (!from) return mf_fail(MF_MEMORY, "no memory for the mean of %zu descriptors", count);
-    for (size_t i = 0; i < count; ++i) from[i] = &targets[i];
-    rc = combine(from, count, NULL, targets[0].sides, &out);
-    free(from);
-    if (rc == MF_OK) *mean = out;
-    return rc;
+    MF_TRY(combine(targets, count, weight, targets[0]->sides, &out));
+    *mean = out;
+    return MF_OK;
 }
 
 int mf_target_add(const struct mf_target *target, double weight, struct mf_target *sum)

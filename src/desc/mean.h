@@ -16,10 +16,10 @@ int mf_side_mean(const struct mf_target_side *const *sides, size_t count, const 
 int mf_target_isotropic(struct mf_target *target);
 
 /**
- * The mean of @p count targets. Refuses with MF_INPUT when their labels, lags or numbers of sides differ. Spacing, unit
- * and hash are those of the first.
+ * The mean of @p count targets, with weights that sum to 1 (NULL: equal). Refuses with MF_INPUT when their labels, lags
+ * or numbers of sides differ. Spacing, unit and hash are those of the first.
  */
-int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_target *mean);
+int mf_target_mean(const struct mf_target *const *targets, size_t count, const double *weight, struct mf_target *mean);
 
 /**
  * sum += weight * target: a mean computed one target at a time, to save memory. All targets are of fields of one kind

@@ -22,11 +22,11 @@ struct call {
 static int describes(const struct mf_cmd *verb) { return verb->work == MF_WORK_NONE; }
 
 /* Local. */
-static int check_words(const struct mf_lib_verb *verb, const struct mf_options *options, const struct mf_common *common)
+static int check_words(const struct mf_cmd *verb, const struct mf_options *options, const struct mf_common *common)
 {
     MF_TRY(mf_lib_check_words(options));
-    if (!describes(verb->verb)) MF_TRY(mf_lib_check_session(options));
-    if (common->output && verb->verb == &mf_cmd_characterize)
+    if (!describes(verb)) MF_TRY(mf_lib_check_session(options));
+    if (common->output && verb == &mf_cmd_characterize)
         return mf_fail(MF_USAGE, "--output is an option of the program; the host of a library gets arrays");
     return common->output ? MF_OK : mf_lib_check_runs(options);
 }
@@ -43,7 +43,7 @@ static int parse(struct call *call)
                           verb->positional_max);
     mf_lib_words_free(argv);
     if (rc == MF_OK && verb->adopt) rc = verb->adopt(call->options, call->into);
-    return rc == MF_OK ? check_words(call->verb, call->options, call->into) : rc;
+    return rc == MF_OK ? check_words(verb, call->options, call->into) : rc;
 }
 
 /* Options of the session are those of every verb, except for what a call alone says. */
@@ -63,7 +63,8 @@ static void share(const mesoforge_session *session, const struct mf_cmd *verb, s
 /* "@image u1 64x64": what is the same on all ranks. */
 static void describe(char *to, size_t room, const mesoforge_field *field)
 {
-    int n = snprintf(to, room, " %s %c%zu ", field->name, field->lent.kind, field->lent.size);
+    int n =
+        snprintf(to, room, " %s %c%zu ", field->name, field->lent.target ? 't' : field->lent.kind, field->lent.size);
 
     for (int i = 0; i < field->lent.ndim; ++i)
         n += snprintf(to + n, room - (size_t)n, "%s%zu", i ? "x" : "", field->lent.shape[i]);

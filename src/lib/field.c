@@ -73,29 +73,47 @@ static int take_array(const struct mesoforge_array *array, struct mf_lent *lent)
     return array->planes ? take_slab(array, lent) : MF_OK;
 }
 
+static int add(mesoforge_session *session, const char *name, const struct mf_lent *lent, mesoforge_field **field)
+{
+    mesoforge_field *f;
+
+    if (!field) return mf_fail(MF_USAGE, "there is no place for the field");
+    *field = NULL;
+    MF_TRY(check_name(session, name));
+    f = calloc(1, sizeof *f);
+    if (!f) return mf_fail(MF_MEMORY, "no memory for a field");
+    snprintf(f->name, sizeof f->name, "@%s", name);
+    f->lent = *lent;
+    f->lent.name = f->name;
+    f->next = session->fields;
+    f->lent.next = f->next ? &f->next->lent : NULL;
+    f->own = f->lent;
+    session->fields = f;
+    *field = f;
+    return MF_OK;
+}
+
 int mesoforge_field_array(mesoforge_session *session, const char *name, const struct mesoforge_array *array,
                           mesoforge_field **field)
 {
-    mesoforge_field *f = NULL;
     struct mf_lent lent = {0};
     int rc = mf_lib_enter(session);
 
     if (rc != MF_OK) return mf_lib_told(rc);
-    if (!field) rc = mf_fail(MF_USAGE, "there is no place for the field");
-    if (rc == MF_OK) rc = check_name(session, name);
-    if (rc == MF_OK) rc = take_array(array, &lent);
-    if (rc == MF_OK && !(f = calloc(1, sizeof *f))) rc = mf_fail(MF_MEMORY, "no memory for a field");
-    if (rc == MF_OK) {
-        snprintf(f->name, sizeof f->name, "@%s", name);
-        f->lent = lent;
-        f->lent.name = f->name;
-        f->next = session->fields;
-        f->lent.next = f->next ? &f->next->lent : NULL;
-        f->own = f->lent;
-        session->fields = f;
-    }
-    if (field) *field = f;
-    return mf_lib_leave(session, rc);
+    rc = take_array(array, &lent);
+    return mf_lib_leave(session, rc == MF_OK ? add(session, name, &lent, field) : rc);
+}
+
+int mesoforge_field_target(mesoforge_session *session, const char *name, const mesoforge_result *target,
+                           mesoforge_field **field)
+{
+    struct mf_lent lent = {0};
+    int rc = mf_lib_enter(session);
+
+    if (rc != MF_OK) return mf_lib_told(rc);
+    rc = mf_lib_is_target(target);
+    if (rc == MF_OK) lent.target = &target->own->target;
+    return mf_lib_leave(session, rc == MF_OK ? add(session, name, &lent, field) : rc);
 }
 
 int mesoforge_field_free(mesoforge_session *session, mesoforge_field *field)

@@ -62,7 +62,11 @@ enum { MF_RESULT_PATH = 32, MF_RESULT_ARRAYS = 3 * (5 + MF_MORE) + MF_WHOLE };
 struct mesoforge_result {
     char name[MF_FIELD_NAME];     /* of its first input */
     struct mf_characterized *own; /* NULL: it is no characterization */
-    uint8_t *phase;               /* of match */
+    uint8_t *phase;               /* of verbs that make structures: the whole */
+    int cut;                      /* but this rank's planes alone */
+    struct mf_micro micro;        /* its facts, without values */
+    char command[32], *options;   /* of the verb */
+    long seed;
     int64_t label[MF_PHASES_MAX];
     char *json;    /* NULL: nobody has asked for it */
     char *printed; /* what the verb would print; NULL: nothing */
@@ -73,6 +77,12 @@ struct mesoforge_result {
 
 /** One for an input of this name. MF_MEMORY, agreed. Collective. */
 int mf_lib_result_new(const mesoforge_session *session, const char *name, mesoforge_result **result);
+
+/** Takes what a target and its arrays are. */
+void mf_lib_result_own(mesoforge_result *result, const struct mf_characterized *made_take);
+
+/** Refuses what is no target: MF_USAGE. Local. */
+int mf_lib_is_target(const mesoforge_result *result);
 
 /** Adds an array in C order with elements of @p size bytes; values are borrowed. */
 void mf_lib_result_add(mesoforge_result *result, const char *name, const char *type, size_t size, int ndim,
@@ -103,7 +113,7 @@ struct mf_lib_verb {
     int (*work)(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *result);
 };
 
-extern const struct mf_lib_verb mf_lib_characterize, mf_lib_match, mf_lib_reconstruct;
+extern const struct mf_lib_verb mf_lib_characterize, mf_lib_match, mf_lib_reconstruct, mf_lib_synth;
 
 /** Runs any verb, and keeps the object that it prints. */
 int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *result);

@@ -1,8 +1,9 @@
-/* See include/mesoforge.h: match, reconstruct. */
+/* See include/mesoforge.h: verbs that make structures. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/cmd/files/synth_opts.h"
 #include "src/cmd/recon/recon_opts.h"
 #include "src/lib/lib.h"
 
@@ -34,6 +35,11 @@ static int take(void *context, const struct mf_micro *micro, const struct mf_jso
 
     MF_TRY(get_phase(to->session, slab, micro->phase, &phase));
     r->phase = phase;
+    r->micro = *micro; /* its facts */
+    r->micro.phase = NULL;
+    r->micro.mask = NULL;
+    r->micro.arena = NULL;
+    r->cut = cut;
     for (int p = 0; p < micro->phases; ++p) r->label[p] = micro->label[p];
     mf_lib_result_add(r, "phase", "u1", 1, image ? 2 : 3, dims + image, image ? "y x" : "z y x", r->phase);
     if (cut) {
@@ -57,6 +63,19 @@ static int work(mesoforge_session *session, const struct mf_cmd *verb, void *opt
     return mf_agree(&session->comm, verb->run(&session->work, o));
 }
 
+/* A dataset becomes a file. */
+static int synthesise(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *r)
+{
+    struct synth_opts *o = options;
+    struct taken to = {session, r};
+
+    if (o->samples) return mf_lib_print(session, verb, options, r);
+    o->take = take;
+    o->context = &to;
+    return mf_agree(&session->comm, verb->run(&session->work, o));
+}
+
+const struct mf_lib_verb mf_lib_synth = {&mf_cmd_synth, synthesise};
 const struct mf_lib_verb mf_lib_match = {&mf_cmd_match, work}, mf_lib_reconstruct = {&mf_cmd_reconstruct, work};
 
 int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, const char *options,

@@ -14,6 +14,9 @@ int mf_lib_result_new(const mesoforge_session *session, const char *name, mesofo
         return rc;
     }
     snprintf(r->name, sizeof r->name, "%s", name);
+    snprintf(r->command, sizeof r->command, "%s", mf_options_verb(session->work.options));
+    r->options = mf_options_yaml(session->work.options);
+    r->seed = session->work.common->seed;
     *result = r;
     return MF_OK;
 }
@@ -32,6 +35,19 @@ void mf_lib_result_add(mesoforge_result *r, const char *name, const char *type, 
         a->stride[i] = step;
     }
     ++r->arrays;
+}
+
+static void add_array(void *context, const char *path, int ndim, const size_t *dims, const char *axes,
+                      const double *values)
+{
+    mf_lib_result_add(context, path + 1, "f8", sizeof *values, ndim, dims, axes, values);
+}
+
+void mf_lib_result_own(mesoforge_result *r, const struct mf_characterized *made)
+{
+    r->own = MF_MUST(malloc(sizeof *made), "a result");
+    *r->own = *made;
+    mf_target_each(&r->own->target, add_array, r);
 }
 
 const char *mesoforge_result_json(mesoforge_result *result)
@@ -60,6 +76,7 @@ void mesoforge_result_free(mesoforge_result *result)
     if (result->own) mf_characterized_free(result->own);
     free(result->own);
     free(result->phase);
+    free(result->options);
     free(result->json);
     free(result->printed);
     free(result);

@@ -39,13 +39,13 @@ static const struct mf_cmd *const printers[] = {&mf_cmd_compare,
                                                 &mf_cmd_probe,
                                                 &mf_cmd_properties,
                                                 &mf_cmd_smooth,
-                                                &mf_cmd_synth,
                                                 &mf_cmd_verify,
                                                 &mf_cmd_view,
                                                 &mf_cmd_infer_text_generation,
                                                 NULL};
 
-static const struct mf_lib_verb *const makers[] = {&mf_lib_characterize, &mf_lib_match, &mf_lib_reconstruct, NULL};
+static const struct mf_lib_verb *const makers[] = {&mf_lib_characterize, &mf_lib_match, &mf_lib_reconstruct,
+                                                   &mf_lib_synth, NULL};
 
 /* Local. */
 static int find(const char *name, struct mf_lib_verb *verb)

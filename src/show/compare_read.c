@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/lent.h"
 #include "io/look.h"
 #include "src/base/err.h"
 #include "src/desc/characterize.h"
@@ -94,7 +95,7 @@ static int look_at(const char *file, int *kind)
     struct mf_look *look;
     int rc, is_h5;
 
-    *kind = IMAGE;
+    *kind = mf_lent_target(file) ? DESCRIPTORS : IMAGE;
     MF_TRY(mf_look_is_h5(file, &is_h5));
     if (!is_h5) return MF_OK;
     look = MF_MUST(calloc(1, sizeof *look), "a look at a file");

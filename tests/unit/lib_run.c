@@ -68,11 +68,11 @@ static void trusts(void)
     char path[64], text[128];
     struct host h = {NULL, NULL}, other = start(NULL);
 
-    (void)snprintf(path, sizeof path, "lib_run_%d.png", (int)getpid());
-    (void)snprintf(text, sizeof text, "size=24,32 output=%s", path);
+    (void)snprintf(path, sizeof path, "lib_run_%d.h5", (int)getpid());
+    (void)snprintf(text, sizeof text, "num-samples=4 size=16,16 output=%s", path);
     CHECK(mesoforge_open(&h.session, "threads=1 trust-files") == MESOFORGE_OK);
-    gives(&h, "synth", NULL, text, "\"shape\":[24,32]");
-    gives(&h, "info", path, NULL, "\"shape\":[24,32]");
+    gives(&h, "synth", NULL, text, "\"samples\":4");
+    gives(&h, "info", path, NULL, "\"samples\":4");
     refuses(&other, "info", path, NULL, MESOFORGE_INPUT, "trust-files");
     CHECK(remove(path) == 0);
     mesoforge_close(h.session);

@@ -52,7 +52,8 @@ static struct mf_json *truth(const struct synth_run *run)
 {
     struct mf_json *json = mf_json_object(), *parameters = mf_json_object();
 
-    MF_JSON(json, "file", run->path, "kind", run->opts->kind);
+    mf_json_some(json, "file", run->path);
+    MF_JSON(json, "kind", run->opts->kind);
     put_shape(&run->wish, json);
     put_phases(run, json);
     mf_synth_wish_json(&run->wish, parameters);
@@ -208,19 +209,33 @@ static int dry_run(const struct synth_run *run)
     return MF_OK;
 }
 
-static int make(struct synth_run *run, const double spacing[3])
+static int build(struct synth_run *run, const double spacing[3])
 {
-    MF_TRY(mf_session_spares(run->session, run->path, 0, NULL));
     MF_TRY(mf_session_may_write(run->session, run->opts->list, ".csv"));
-    MF_TRY(mf_micro_may_write(run->session->comm, run->path, run->wish.ndim, 0));
     MF_TRY(mf_synth_make(run->session->comm, run->session->arena, run->session->threads, &run->wish, &run->micro,
                          &run->facts));
     memcpy(run->micro.spacing, spacing, sizeof run->micro.spacing);
     if (run->opts->unit) snprintf(run->micro.unit, sizeof run->micro.unit, "%s", run->opts->unit);
     warn(run);
-    MF_TRY(write_micro(run));
-    MF_TRY(write_list(run));
-    return report(run);
+    return write_list(run);
+}
+
+/* For somebody who takes it. */
+static int hand_over(const struct synth_run *run)
+{
+    struct mf_json *json = truth(run);
+    const int rc = mf_agree(run->session->comm, run->opts->take(run->opts->context, &run->micro, json));
+    mf_json_free(json);
+    return rc;
+}
+
+static int make(struct synth_run *run, const double spacing[3])
+{
+    if (run->path) MF_TRY(mf_session_spares(run->session, run->path, 0, NULL));
+    if (run->path) MF_TRY(mf_micro_may_write(run->session->comm, run->path, run->wish.ndim, 0));
+    MF_TRY(build(run, spacing));
+    if (run->path) MF_TRY(write_micro(run));
+    return run->opts->take ? hand_over(run) : report(run);
 }
 
 static int check(const struct mf_session *session, void *options)
@@ -246,7 +261,7 @@ static int run_synth(struct mf_session *session, void *options)
     if (opts->samples) return mf_synth_set_run(session, opts);
     MF_TRY(mf_agree(session->comm, mf_synth_wish(opts, session->options, &run.wish, spacing)));
     snprintf(base, sizeof base, "synth_%s", opts->kind);
-    MF_TRY(mf_session_path(session, base, ".h5", &run.path));
+    if (!opts->take || opts->common.output) MF_TRY(mf_session_path(session, base, ".h5", &run.path));
     rc = opts->common.dry_run ? dry_run(&run) : make(&run, spacing);
     mf_micro_free(&run.micro);
     mf_synth_facts_free(&run.facts);

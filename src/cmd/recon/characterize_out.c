@@ -187,11 +187,11 @@ int mf_characterized_average(const struct mf_session *session, const struct mf_c
                              const struct mf_characterized *results, struct mf_json *array)
 {
     struct mf_characterized mean = results[0];
-    struct mf_target *targets = MF_MUST(malloc(files * sizeof *targets), "a list");
+    const struct mf_target **targets = MF_MUST(malloc(files * sizeof(*targets)), "a list");
     int rc;
 
-    for (size_t i = 0; i < files; ++i) targets[i] = results[i].target;
-    rc = mf_agree(session->comm, mf_target_mean(targets, files, &mean.target));
+    for (size_t i = 0; i < files; ++i) targets[i] = &results[i].target;
+    rc = mf_agree(session->comm, mf_target_mean(targets, files, NULL, &mean.target));
     free(targets);
     MF_TRY(rc);
     rc = mf_characterized_save(session, o, &mean, mf_characterize_input(session, o, 0), array);

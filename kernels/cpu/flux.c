@@ -5,7 +5,8 @@
 
 #include "kernels/cpu/flux.h"
 
-enum { ROW = 512 }; /* cells of a row worked on at a time, an even number: their results stand on the stack */
+enum { SHORT = 16 }; /* cells of a row */
+enum { ROW = 512 };  /* cells of a row worked on at a time, an even number: their results stand on the stack */
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -51,10 +52,33 @@ static int other(const struct mf_flux_grid *g, size_t z, size_t y, int colour)
     return (int)((z + y + (size_t)g->odd + (size_t)colour) & 1);
 }
 
+INLINE void take_colour(unsigned n, unsigned odd, const float *restrict t, float *restrict x)
+{
+    for (unsigned k = 0; k < n; ++k) x[k] = ((k ^ odd) & 1) ? x[k] : t[k];
+}
+
+/* A cell after another, of the colour alone: vectors gain nothing there. */
+static void relax_short(const struct mf_flux_grid *g, size_t at, int odd, const float *b, float *x)
+{
+    for (size_t i = at + (size_t)odd; i < at + g->n[2]; i += 2) {
+        float t;
+
+        around(g, i, 1, x, &t);
+        if (g->count)
+            x[i] = g->count[i] ? (b[i] + t) / (float)g->count[i] : 0.0f;
+        else
+            x[i] = (b[i] + t) * g->w[i];
+    }
+}
+
 MF_CPU_FAST static void relax_row(const struct mf_flux_grid *g, size_t at, int odd, const float *b, float *x)
 {
     float t[ROW];
 
+    if (g->n[2] < SHORT) {
+        relax_short(g, at, odd, b, x);
+        return;
+    }
     for (size_t end = at + g->n[2], n; at < end; at += n) {
         n = end - at < ROW ? end - at : ROW;
         around(g, at, n, x, t);
@@ -65,7 +89,7 @@ MF_CPU_FAST static void relax_row(const struct mf_flux_grid *g, size_t at, int o
         } else {
             for (size_t k = 0; k < n; ++k) t[k] = (b[at + k] + t[k]) * g->w[at + k];
         }
-        for (size_t k = 0; k < n; ++k) x[at + k] = (((unsigned)k ^ (unsigned)odd) & 1) ? x[at + k] : t[k];
+        take_colour((unsigned)n, (unsigned)odd, t, x + at);
     }
 }
 
@@ -191,13 +215,34 @@ static void descend(struct mf_queue *q, const struct mf_flux_grid *g, const stru
     }
 }
 
+/* Numbers of a coarse row, each as often as it has fine cells. */
+INLINE void spread(size_t n, unsigned by, const float *restrict from, float *restrict t)
+{
+    if (by == 1) {
+        memcpy(t, from, n * sizeof *t);
+        return;
+    }
+    for (size_t k = 0; k < n / 2; ++k) t[2 * k] = t[2 * k + 1] = from[k];
+    if (n % 2) t[n - 1] = from[n / 2];
+}
+
 MF_CPU_FAST static void add_row(const struct mf_flux_grid *g, size_t at, unsigned by, const float *from,
                                 float *restrict x)
 {
-    for (size_t k = 0; k < g->n[2]; ++k) {
-        const int on = g->count ? g->count[at + k] != 0 : g->w[at + k] > 0;
+    float t[ROW];
 
-        x[at + k] += on ? from[by == 1 ? k : k / 2] : 0.0f;
+    for (size_t end = at + g->n[2], n; at < end; at += n, from += n / by) {
+        n = end - at < ROW ? end - at : ROW;
+        spread(n, by, from, t);
+        if (g->count) {
+            const uint8_t *d = g->count + at;
+
+            for (size_t k = 0; k < n; ++k) x[at + k] += d[k] ? t[k] : 0.0f;
+        } else {
+            const float *w = g->w + at;
+
+            for (size_t k = 0; k < n; ++k) x[at + k] += w[k] > 0 ? t[k] : 0.0f;
+        }
     }
 }
 

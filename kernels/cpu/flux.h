@@ -6,10 +6,12 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/flux.h"
 
-/** Threads for the own cells of a grid. */
+/** Threads for the own cells of a grid; one for the many small volumes of a dataset. */
 static inline int mf_cpu_flux_threads(const struct mf_queue *q, const struct mf_flux_grid *g)
 {
-    return mf_cpu_threads(q, g->n[0] * g->n[1] * g->n[2]);
+    const size_t cells = g->n[0] * g->n[1] * g->n[2];
+
+    return cells <= MF_CPU_SERIAL ? 1 : mf_cpu_threads(q, cells);
 }
 
 /* flux_grid.c, as struct mf_flux_ops says */

@@ -3,7 +3,9 @@
 
 #include "kernels/cpu/flux.h"
 
-enum { ROW = 512, LANES = 8 };
+enum { ROW = 512, LANES = 8 }; /* ROW: an even number */
+
+#define INLINE static inline __attribute__((always_inline))
 
 /* -- borders -- */
 
@@ -46,35 +48,72 @@ static float face(const struct mf_flux_grid *g, int axis, size_t i, size_t p)
     return g->count[i] && g->count[before];
 }
 
-static float coarse_face(const struct mf_flux_grid *g, int axis, struct mf_flux_step by, const size_t at[3],
-                         const size_t end)
+/* Conductances of the faces before n cells, whose place along the axis is @p p. */
+INLINE void faces(const struct mf_flux_grid *g, int axis, size_t at, size_t p, size_t n, float *restrict c)
 {
-    size_t from[3], to[3];
-    float sum = 0;
+    const uint8_t *here, *before;
 
-    for (int a = 0; a < 3; ++a) {
+    if (!g->count) {
+        memcpy(c, g->c[axis] + at, n * sizeof *c);
+        return;
+    }
+    here = g->count + at, before = here - mf_flux_stride(g, axis);
+    if (axis != 2 && p == 0)
+        for (unsigned k = 0; k < (unsigned)n; ++k) c[k] = (float)(before[k] * (here[k] != 0));
+    else if (axis != 2 && p == g->n[axis])
+        for (unsigned k = 0; k < (unsigned)n; ++k) c[k] = (float)(here[k] * (before[k] != 0));
+    else
+        for (unsigned k = 0; k < (unsigned)n; ++k) c[k] = (float)((here[k] != 0) & (before[k] != 0));
+    if (axis == 2 && p == 0) c[0] = face(g, axis, at, 0);
+}
+
+/* Adds the faces along @p axis before the cells of a fine row to those of its coarse row. */
+INLINE void add_faces(const struct mf_flux_grid *g, int axis, size_t z, size_t y, unsigned by, float *restrict out)
+{
+    const size_t at = mf_flux_at(g, z, y, 0), nx = g->n[2];
+    float c[ROW];
+
+    for (size_t k = 0, n; k < nx; k += n, out += (n + by - 1) / by) {
+        n = nx - k < ROW ? nx - k : ROW;
+        faces(g, axis, at + k, axis == 0 ? z : axis == 1 ? y : k, n, c);
+        if (axis == 2 || by == 1) {
+            for (size_t i = 0; i * by < n; ++i) out[i] += c[i * by];
+            continue;
+        }
+        for (size_t i = 0; i < n / 2; ++i) out[i] += c[2 * i] + c[2 * i + 1];
+        if (n % 2) out[n / 2] += c[n - 1];
+    }
+    if (axis == 2) *out += face(g, axis, at + nx, nx);
+}
+
+MF_CPU_FAST static void coarsen_row(const struct mf_flux_grid *g, int axis, struct mf_flux_step by, size_t z, size_t y,
+                                    const struct mf_flux_grid *coarse)
+{
+    float *row = coarse->c[axis] + mf_flux_at(coarse, z, y, 0);
+    const size_t at[2] = {z, y}, places = coarse->n[2] + (axis == 2);
+    size_t from[2], to[2];
+
+    for (int a = 0; a < 2; ++a) {
         from[a] = at[a] * by.of[a];
         to[a] = from[a] + by.of[a] < g->n[a] ? from[a] + by.of[a] : g->n[a];
+        if (a != axis) continue;
+        if (at[a] == coarse->n[a]) from[a] = g->n[a];
+        to[a] = from[a] + 1;
     }
-    if (at[axis] == end) from[axis] = g->n[axis];
-    to[axis] = from[axis] + 1;
-    for (size_t z = from[0]; z < to[0]; ++z)
-        for (size_t y = from[1]; y < to[1]; ++y)
-            for (size_t x = from[2]; x < to[2]; ++x) sum += face(g, axis, mf_flux_at(g, z, y, x), from[axis]);
-    return sum / (float)by.of[axis];
+    memset(row, 0, places * sizeof *row);
+    for (size_t i = from[0]; i < to[0]; ++i)
+        for (size_t j = from[1]; j < to[1]; ++j) add_faces(g, axis, i, j, by.of[2], row);
+    for (size_t k = 0; k < places; ++k) row[k] /= (float)by.of[axis];
 }
 
 void mf_cpu_flux_coarsen(struct mf_queue *q, const struct mf_flux_grid *g, struct mf_flux_step by,
                          const struct mf_flux_grid *coarse)
 {
-    const size_t *n = coarse->n;
-
     for (int a = 0; a < 3; ++a) {
+        const size_t rows = coarse->n[1] + (a == 1), all = (coarse->n[0] + (a == 0)) * rows;
+
 #pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
-        for (size_t z = 0; z < n[0] + (a == 0); ++z)
-            for (size_t y = 0; y < n[1] + (a == 1); ++y)
-                for (size_t x = 0; x < n[2] + (a == 2); ++x)
-                    coarse->c[a][mf_flux_at(coarse, z, y, x)] = coarse_face(g, a, by, (size_t[3]){z, y, x}, n[a]);
+        for (size_t r = 0; r < all; ++r) coarsen_row(g, a, by, r / rows, r % rows, coarse);
     }
 }
 
@@ -100,24 +139,7 @@ void mf_cpu_flux_finish(struct mf_queue *q, const struct mf_flux_grid *g)
 
 /* -- energy and fluxes: once in a solve -- */
 
-/* Conductances of the faces before n cells. */
-static void faces(const struct mf_flux_grid *g, int axis, size_t at, size_t p, size_t n, float *c)
-{
-    const size_t s = mf_flux_stride(g, axis);
-    const uint8_t *d = g->count;
-
-    if (!d) {
-        memcpy(c, g->c[axis] + at, n * sizeof *c);
-        return;
-    }
-    if (axis != 2 && p == 0)
-        for (size_t k = 0; k < n; ++k) c[k] = d[at + k] ? d[at + k - s] : 0;
-    else
-        for (size_t k = 0; k < n; ++k) c[k] = d[at + k] && d[at + k - s];
-    if (axis == 2 && p == 0) c[0] = face(g, axis, at, 0);
-}
-
-MF_CPU_FAST static double energy_of(size_t n, const float *c, const float *x, size_t s)
+INLINE double energy_of(size_t n, const float *c, const float *x, size_t s)
 {
     double lane[LANES] = {0}, sum = 0;
     size_t k = 0;
@@ -138,7 +160,7 @@ MF_CPU_FAST static double energy_of(size_t n, const float *c, const float *x, si
 }
 
 /* The energy of the faces before the cells of a row. */
-static double energy_row(const struct mf_flux_grid *g, int axis, size_t z, size_t y, const float *x)
+MF_CPU_FAST static double energy_row(const struct mf_flux_grid *g, int axis, size_t z, size_t y, const float *x)
 {
     const size_t at = mf_flux_at(g, z, y, 0), nx = g->n[2];
     float c[ROW];
@@ -184,7 +206,7 @@ void mf_cpu_flux_energy(struct mf_queue *q, const struct mf_flux_grid *g, const 
     for (size_t z = 0; z < g->n[0]; ++z) out[z] = energy_plane(g, z, x);
 }
 
-static void through_plane(const struct mf_flux_grid *g, int axis, size_t z, const float *x, double *out)
+MF_CPU_FAST static void through_plane(const struct mf_flux_grid *g, int axis, size_t z, const float *x, double *out)
 {
     const size_t s = mf_flux_stride(g, axis), nx = g->n[2];
     float c[ROW];

@@ -96,7 +96,8 @@ static void ranges(struct cells *c)
 
 typedef void visit(struct cells *c, size_t i, const ptrdiff_t p[3]);
 
-static void each(struct cells *c, visit *see)
+/* Inline, as is what it calls: a call for every cell would take longer than the work. */
+static inline __attribute__((always_inline)) void each(struct cells *c, visit *see)
 {
     ptrdiff_t p[3];
 
@@ -110,6 +111,31 @@ static void each(struct cells *c, visit *see)
             }
 }
 
+/* Those at both ends of the axis. */
+static inline __attribute__((always_inline)) void each_end(struct cells *c, visit *see)
+{
+    const int a = c->flow->axis;
+    const ptrdiff_t lo = c->lo[a], hi = c->hi[a];
+
+    if (hi - lo < 2) {
+        each(c, see);
+        return;
+    }
+    c->hi[a] = lo + 1;
+    each(c, see);
+    c->hi[a] = hi;
+    c->lo[a] = hi - 1;
+    each(c, see);
+    c->lo[a] = lo;
+}
+
+/* A new cell @p i joins the cluster of the one before it at @p from. */
+static void attach(const struct forest *f, size_t from, size_t i)
+{
+    f->parent[i] = f->parent[from];
+    if (f->turn) f->turn[i] = f->turn[from];
+}
+
 /* Joins a cell with those before it that conduct. Where two of them have a common neighbour, it has joined them. */
 static void see_before(struct cells *c, size_t i, const ptrdiff_t p[3])
 {
@@ -118,12 +144,16 @@ static void see_before(struct cells *c, size_t i, const ptrdiff_t p[3])
     const int left = p[2] > c->lo[2] && on[code[i - 1]], up = p[1] > c->lo[1] && on[code[i - s[1]]];
     const int back = p[0] > c->lo[0] && on[code[i - s[0]]];
 
-    c->f.parent[i] = (int32_t)i;
     c->f.flag[i] = 0;
-    if (c->f.turn) c->f.turn[i] = 0;
-    if (left) join(&c->f, (int32_t)(i - 1), (int32_t)i, 0);
-    if (up && !(left && on[code[i - s[1] - 1]])) join(&c->f, (int32_t)(i - s[1]), (int32_t)i, 0);
-    if (back && !(left && on[code[i - s[0] - 1]]) && !(up && on[code[i - s[0] - s[1]]]))
+    if (!(left || up || back)) {
+        c->f.parent[i] = (int32_t)i;
+        if (c->f.turn) c->f.turn[i] = 0;
+        return;
+    }
+    attach(&c->f, left ? i - 1 : up ? i - s[1] : i - s[0], i);
+    if (left && up && !on[code[i - s[1] - 1]]) join(&c->f, (int32_t)(i - s[1]), (int32_t)i, 0);
+    if (!back || !(left || up)) return;
+    if (!(left && on[code[i - s[0] - 1]]) && !(up && on[code[i - s[0] - s[1]]]))
         join(&c->f, (int32_t)(i - s[0]), (int32_t)i, 0);
 }
 
@@ -305,8 +335,8 @@ static int find_idle(struct cells *c)
 {
     memset(c->f.parent, 0xff, c->all * sizeof *c->f.parent);
     each(c, see_before);
-    each(c, see_around);
-    each(c, see_plates);
+    if (c->flow->wrap[0] || c->flow->wrap[1] || c->flow->wrap[2]) each(c, see_around);
+    each_end(c, see_plates);
     if (!c->flow->level[0].whole) MF_TRY(join_ranks(c));
     each(c, see_idle);
     refresh(c);

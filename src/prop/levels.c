@@ -146,25 +146,30 @@ static void fill_x(const struct mf_flow *flow, void *to) { fill_faces(flow, 2, t
 
 /* The potential of a uniform gradient, 0 to 1. The far plate stands outside, with 1 times its conductance where those
  * are counts. */
+static float potential(const struct mf_flow *flow, size_t at, uint8_t code)
+{
+    const double shift = flow->opts->boundary == MF_CONDUCT_CENTRES ? 1 : 0.5;
+
+    if (!flow->wrap[flow->axis] && at == 0) return 0;
+    if (!flow->wrap[flow->axis] && at == flow->level[0].n[flow->axis] + 1)
+        return flow->binary && code == MF_FLOW_PLATE ? 2 : 1;
+    return (float)(((double)at - 1 + shift) / (double)flow->cells);
+}
+
 static void fill_potential(const struct mf_flow *flow, void *to)
 {
     const struct mf_flux_grid *g = &flow->level[0].grid;
-    const struct mf_flow_level *l = &flow->level[0];
-    const double shift = flow->opts->boundary == MF_CONDUCT_CENTRES ? 1 : 0.5;
+    const uint8_t *code = flow->code;
+    uint8_t on[256];
     float *x = to;
 
+    for (int i = 0; i < 256; ++i) on[i] = flow->k[i] > 0;
     for (size_t z = 0; z < g->n[0] + 2; ++z)
         for (size_t y = 0; y < g->n[1] + 2; ++y)
-            for (size_t v = 0; v < g->n[2] + 2; ++v, ++x) {
-                const size_t p[3] = {l->first + z, y, v}, at = p[flow->axis];
-                const uint8_t code = flow->code[x - (float *)to];
+            for (size_t v = 0; v < g->n[2] + 2; ++v, ++x, ++code) {
+                const size_t p[3] = {flow->level[0].first + z, y, v};
 
-                *x = 0;
-                if (!(flow->k[code] > 0)) continue;
-                *x = (float)(((double)at - 1 + shift) / (double)flow->cells);
-                if (flow->wrap[flow->axis]) continue;
-                if (at == 0) *x = 0;
-                if (at == l->n[flow->axis] + 1) *x = flow->binary && code == MF_FLOW_PLATE ? 2 : 1;
+                *x = on[*code] ? potential(flow, p[flow->axis], *code) : 0;
             }
 }
 

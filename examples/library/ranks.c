@@ -1,4 +1,4 @@
-/* The same number from several ranks: the host starts MPI and lends a communicator of its own.
+/* Ranks share a volume: each lends its planes on a communicator of the host's own, and gets its planes of a new one.
  *
  *     mpicc ranks.c $(pkg-config --cflags --libs mesoforge) -o ranks && mpirun -n 2 ./ranks
  */
@@ -8,15 +8,15 @@
 #define MESOFORGE_WITH_MPI
 #include <mesoforge.h>
 
-enum { N = 64 };
+enum { N = 32 };
 
-static unsigned char volume[N][N][N];
+static unsigned char slab[N][N][N]; /* of which a rank fills its planes */
 
-static void draw(void)
+static void draw(size_t first, size_t count)
 {
-    for (int z = 0; z < N; ++z)
-        for (int y = 0; y < N; ++y)
-            for (int x = 0; x < N; ++x) volume[z][y][x] = (x + y / 2 + z / 3) % 16 < 5;
+    for (size_t z = 0; z < count; ++z)
+        for (size_t y = 0; y < N; ++y)
+            for (size_t x = 0; x < N; ++x) slab[z][y][x] = (x + y / 2 + (first + z) / 3) % 16 < 5;
 }
 
 static int complain(void)
@@ -28,8 +28,7 @@ static int complain(void)
 
 int main(int argc, char **argv)
 {
-    const struct mesoforge_array array = {
-        .type = "u1", .ndim = 3, .shape = {N, N, N}, .stride = {N * N, N, 1}, .data = volume};
+    struct mesoforge_array array = {.type = "u1", .ndim = 3, .stride = {N * N, N, 1}, .data = slab, .planes = N}, made;
     mesoforge_session *session;
     mesoforge_field *field;
     mesoforge_result *result;
@@ -37,13 +36,18 @@ int main(int argc, char **argv)
     MPI_Comm own;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
-    MPI_Comm_dup(MPI_COMM_WORLD, &own);
-    MPI_Comm_rank(own, &rank);
-    draw();
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &own);
     if (mesoforge_open_mpi(&session, own, "threads=1") != MESOFORGE_OK) return complain();
+    if (mesoforge_slab(session, N, &array.first, array.shape) != MESOFORGE_OK) return complain();
+    array.shape[1] = array.shape[2] = N;
+    draw(array.first, array.shape[0]);
     if (mesoforge_field_array(session, "volume", &array, &field) != MESOFORGE_OK) return complain();
-    if (mesoforge_characterize(session, field, "limit-to=4 isotropic", &result) != MESOFORGE_OK) return complain();
-    if (rank == 0) puts(mesoforge_result_json(result));
+    if (mesoforge_slabs(session, 1) != MESOFORGE_OK) return complain();
+    if (mesoforge_match(session, field, "size=16,16,16 limit-to=4 max_iter=20", &result) != MESOFORGE_OK)
+        return complain();
+    if (mesoforge_result_array(result, 0, &made))
+        printf("rank %d has the planes %zu to %zu of %zu\n", rank, made.first, made.first + made.shape[0], made.planes);
     mesoforge_result_free(result);
     mesoforge_close(session);
     MPI_Comm_free(&own);

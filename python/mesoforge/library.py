@@ -65,7 +65,8 @@ def _places():
     named = os.environ.get("MESOFORGE_LIBRARY")
     if named:
         return [named]
-    return [os.path.join(os.path.dirname(os.path.abspath(__file__)), NAME), NAME]
+    here = os.path.dirname(os.path.abspath(__file__))
+    return [os.path.join(here, NAME), os.path.join(os.path.dirname(here), "..", "..", NAME), NAME]
 
 
 def _load():

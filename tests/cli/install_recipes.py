@@ -38,20 +38,46 @@ def is_complete(prefix):
              for words in (("--modversion",), ("--variable=bindir",), ("--cflags", "--libs"))]
     check(asked[0] == VERSION and pathlib.Path(*shlex.split(asked[1])).resolve() == (prefix / "bin").resolve(), f"pkg-config: {asked}")
     links(prefix, shlex.split(asked[2]))
+    alone(prefix)
     return prefix / "bin/mesoforge"
 
 
 def links(prefix, words):
-    """The example of the library, by what pkg-config says and by CMake's package."""
+    """The examples of the library, by what pkg-config says and by CMake's package; the Python module."""
     libraries = {f.parent for f in prefix.glob("lib/**/libmesoforge.so.1")}
     check(len(libraries) == 1 and (prefix / "include/mesoforge.h").is_file(), f"the library: {libraries}")
-    example, made = prefix / "share/doc/mesoforge/examples/library/characterize.c", prefix.parent / "characterize"
-    if shutil.which("cc"):
-        shell("cc", example, *words, "-o", made)
-        said = shell(made, env={**os.environ, "LD_LIBRARY_PATH": str(*libraries)})
-        check("volume fraction" in said, f"the example says: {said}")
+    env = {**os.environ, "LD_LIBRARY_PATH": str(*libraries), "PYTHONPATH": str(prefix / "lib/python3/dist-packages")}
+    for name, compiler, start, part in (("characterize", "cc", (), "volume fraction"),
+                                        ("ranks", "mpicc", ("mpirun", "-q", "-n", "2"), "rank 1 has the planes 8 to 16 of 16"),
+                                        ("match", "cc", ("timeout", "60"), "")):
+        example, made = prefix / f"share/doc/mesoforge/examples/library/{name}.c", prefix.parent / name
+        if not shutil.which(compiler):
+            continue
+        shell(compiler, example, *words, "-o", made)
+        if part:
+            said = shell(*start, made, env=env)
+            check(part in said, f"the example {name} says: {said}")
+        else:  # asked to stop at once
+            said = subprocess.run([*start, made, "0"], env=env, capture_output=True, text=True)
+            check(said.returncode in (0, 75) and "%" in said.stderr, f"the example {name} says: {said}")
+    env.pop("MESOFORGE_LIBRARY", None)
+    said = shell(sys.executable, "-c", "import mesoforge; print(mesoforge.__version__, mesoforge.__file__)", env=env)
+    check(said.startswith(f"{VERSION} {prefix}"), f"the module says: {said}")
     config = next(prefix.glob("lib/**/cmake/mesoforge/mesoforge-config.cmake"), None)
     check(config and "mesoforge::mesoforge" in config.read_text(), "find_package(mesoforge)")
+
+
+def alone(prefix):
+    """The static library: its names, and the example with what pkg-config --static says."""
+    archive, made = next(prefix.glob("lib/**/libmesoforge.a")), prefix.parent / "alone"
+    names = {line.split()[2] for line in shell("nm", "-g", "--defined-only", archive).splitlines() if " T " in line}
+    check(names and all(n.startswith("mesoforge_") for n in names), f"libmesoforge.a has {sorted(names)[:9]}")
+    if shutil.which("cc"):
+        words = shlex.split(shell("pkg-config", "--static", "--libs", "mesoforge", env={**os.environ, "PKG_CONFIG_PATH": str(prefix / "share/pkgconfig")}))
+        shell("cc", f"-I{prefix}/include", prefix / "share/doc/mesoforge/examples/library/characterize.c", archive,
+              *(w for w in words if w != "-lmesoforge"), "-o", made)
+        said = shell(made)
+        check("volume fraction" in said, f"the example with libmesoforge.a says: {said}")
 
 
 def works(installed, folder):
@@ -103,8 +129,13 @@ def debian(folder):
         print("packaging: no dpkg or file here, so no Debian package")
         return
     shell("cpack", "--config", build / "CPackConfig.cmake", "-G", "DEB", "-B", folder / "deb")
-    package, root = next((folder / "deb").glob("*.deb")), folder / "root"
+    packages, root = {f.name.split("_")[0]: f for f in (folder / "deb").glob("*.deb")}, folder / "root"
+    check(sorted(packages) == ["libmesoforge-dev", "libmesoforge1", "mesoforge", "python3-mesoforge"], f"packages {packages}")
+    package = packages["mesoforge"]
     check(re.fullmatch(rf"mesoforge_{VERSION}_\w+\.deb", package.name), f"its name: {package.name}")
+    for name in ("libmesoforge-dev", "python3-mesoforge"):
+        check(f"libmesoforge1 (= {VERSION})" in shell("dpkg-deb", "-f", packages[name], "Depends"), f"{name} may meet another library")
+    check("libmesoforge 1" in shell("dpkg-deb", "-I", packages["libmesoforge1"], "shlibs"), "what programs on the library depend on")
     needs = [part.split()[0] for part in shell("dpkg-deb", "-f", package, "Depends").split(", ")]
     linked = shell("ldd", program)
     for library, part in (("libhdf5", "libhdf5"), ("libmpi", "mpi"), ("libfftw3f", "libfftw3-single"), ("libcairo", "libcairo2"), ("libyaml", "libyaml")):
@@ -114,7 +145,8 @@ def debian(folder):
         shell("dpkg-query", "-W", need)
     listed = shell("dpkg-deb", "-c", package)
     check("modulefiles" not in listed and all("root/root" in line for line in listed.splitlines()), "who owns what")
-    shell("dpkg", "-x", package, root)
+    for each in packages.values():
+        shell("dpkg", "-x", each, root)
     check("not stripped" not in shell("file", root / "usr/bin/mesoforge") if shutil.which("file") else True, "stripped")
     (folder / "from there").mkdir()
     works(is_complete(root / "usr"), folder / "from there")
@@ -148,7 +180,8 @@ def spack():
     stand_in = types.ModuleType("spack.package")
     both = type("CMakePackage", (), {"define": staticmethod(lambda name, value: name),
                                      "define_from_variant": staticmethod(lambda name, variant: name)})
-    vars(stand_in).update(CMakePackage=both, CudaPackage=type("CudaPackage", (), {}), license=lambda *a: None, version=lambda *a, **k: None,
+    vars(stand_in).update(CMakePackage=both, CudaPackage=type("CudaPackage", (), {}), license=lambda *a: None, variant=lambda *a, **k: None,
+                          version=lambda *a, **k: None,
                           depends_on=lambda spec, **k: needs.append(re.split(r"[@+~ ]", spec)[0]))
     sys.modules.update({"spack": types.ModuleType("spack"), "spack.package": stand_in})
     names = {"__file__": str(path)}

@@ -14,6 +14,8 @@ class Mesoforge(CMakePackage, CudaPackage):
 
     version("main", branch="main")
 
+    variant("python", default=False, description="the Python module finds the library")
+
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+cuda")
     depends_on("cmake@3.22:", type="build")
@@ -34,6 +36,17 @@ class Mesoforge(CMakePackage, CudaPackage):
     depends_on("utf8proc")
     depends_on("libmicrohttpd")
     depends_on("cuda@12:", when="+cuda")
+    depends_on("python@3.8:", type="run", when="+python")
+    depends_on("py-numpy", type="run", when="+python")
+
+    @property
+    def libs(self):
+        return find_libraries("libmesoforge", root=self.prefix, shared=True, recursive=True)
+
+    def setup_run_environment(self, env):
+        if self.spec.satisfies("+python"):
+            env.prepend_path("PYTHONPATH", join_path(self.prefix, "lib", "python3", "dist-packages"))
+            env.set("MESOFORGE_LIBRARY", self.libs[0])
 
     def cmake_args(self):
         options = [self.define_from_variant("MF_CUDA", "cuda")]

@@ -1,4 +1,4 @@
-/* Makes a volume with the statistics of an image by libmesoforge, shows how far it is, and stops after some seconds.
+/* Makes a volume with the statistics of an image. Shows how far it is, and stops after some seconds.
  *
  *     cc match.c $(pkg-config --cflags --libs mesoforge) -o match && ./match 10
  */

@@ -1,4 +1,4 @@
-/* Ranks share a volume: each lends its planes on a communicator of the host's own, and gets its planes of a new one.
+/* Ranks share a volume on a communicator of the host. Each lends its planes, and gets its planes of a new volume.
  *
  *     mpicc ranks.c $(pkg-config --cflags --libs mesoforge) -o ranks && mpirun -n 2 ./ranks
  */

@@ -1,11 +1,11 @@
 /* See vqa.h. Cells of the image's last feature map, tokens and objects are rows of one width. Two layers of attention
  * follow: cells read tokens, tokens read cells and objects, objects read tokens. Each takes what the layer before gave.
- * Then means over cells, tokens, objects and the last feature map are summed, and a feed-forward layer and the heads
- * follow. Findings come from what is seen before any attention.
+ * Then means over cells, tokens, objects and the last feature map are summed, with what the boxes say. A feed-forward
+ * layer and the heads follow. Findings come from what is seen before any attention.
  *
  * Parameters of the towers begin with image. and text. Those of rows are visual.proj, norm, position, level, pool,
- * and objects.box, norm, position. Layers have cross.I.STREAM.query, key, value, output, norm. Then come joint.fc1,
- * fc2, norm, and heads.H.fc1, fc2. */
+ * and objects.box, norm, position. All boxes have objects.see, words, ask, read. Layers have
+ * cross.I.STREAM.query, key, value, output, norm. Then come joint.fc1, fc2, norm, and heads.H.fc1, fc2. */
 #include "src/model/vqa.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "src/base/err.h"
 #include "src/model/archs.h"
 
-enum { LAYERS = 2, WIDER = 4 }; /* of attention; hidden columns of the feed-forward layer, in widths */
+enum { LAYERS = 2, WIDER = 4, BOX = 6 }; /* of attention; hidden columns, in widths; numbers of an object */
 
 struct asker {
     struct mf_build *b;
@@ -111,6 +111,35 @@ static int objects_of(struct asker *a, int cells)
     return mf_build_two(a->b, MF_OP_ADD, "objects.placed", x, positions(a, "objects.position", a->in->objects));
 }
 
+/* [m][rows][..] -> [m][..] */
+static int flat(struct asker *a, int x)
+{
+    const struct mf_shape of = mf_build_shape(a->b, x);
+
+    return mf_build_reshape(a->b, x, (struct mf_shape){.type = of.type, .n = 2, .d = {of.d[0], of.d[1] * of.d[2]}});
+}
+
+/* [m][1][rows] [m][rows][width] -> [m][width] */
+static int mean_of(struct asker *a, const char *name, int share, int rows)
+{
+    return flat(a, mf_build_matmul(a->b, name, share, rows, 0));
+}
+
+/* Gives [n each][width]. All boxes make features, and the words of a question choose among them: a product, where a sum
+ * learns late which phase and direction are asked. @p words [n each][length][width] are rows of words alone. In the
+ * encoder's rows, which are normed, a rare word hardly counts. */
+static int boxes_of(struct asker *a, int words)
+{
+    const size_t wide = WIDER * a->width, objects = a->in->objects;
+    const int asked = mf_build_layer_norm(a->b, "objects.words", mean_of(a, "objects.asked", a->in->word_share, words));
+    int x = mf_build_reshape(a->b, a->in->object, (struct mf_shape){.n = 3, .d = {a->n, 1, objects * BOX}});
+
+    x = mf_build_one(a->b, MF_OP_GELU, "objects.act", mf_build_linear(a->b, "objects.see", x, wide));
+    x = mf_build_two(a->b, MF_OP_MUL, "objects.chosen", flat(a, for_each(a, "objects.seen", x)),
+                     mf_build_linear(a->b, "objects.ask", asked, wide));
+    return mf_build_linear(a->b, "objects.read", x, a->width);
+}
+
 /* -- attention -- */
 
 /* x [n][rows][width] reads the rows @p from that @p seen leaves (-1: all). */
@@ -155,23 +184,10 @@ static struct streams cross(struct asker *a, struct streams x)
     return x;
 }
 
-/* -- means and heads -- */
+/* -- heads -- */
 
-/* [m][rows][..] -> [m][..] */
-static int flat(struct asker *a, int x)
-{
-    const struct mf_shape of = mf_build_shape(a->b, x);
-
-    return mf_build_reshape(a->b, x, (struct mf_shape){.type = of.type, .n = 2, .d = {of.d[0], of.d[1] * of.d[2]}});
-}
-
-/* [m][1][rows] [m][rows][width] -> [m][width] */
-static int mean_of(struct asker *a, const char *name, int share, int rows)
-{
-    return flat(a, mf_build_matmul(a->b, name, share, rows, 0));
-}
-
-static int joined(struct asker *a, const struct streams *x, int level)
+/* @p boxes: boxes_of(); -1: there are none */
+static int joined(struct asker *a, const struct streams *x, int level, int boxes)
 {
     const int cells = mf_build_one(a->b, MF_OP_MEAN, "joint.cells", x->cells);
     int y = mf_build_two(a->b, MF_OP_ADD, "joint.two", cells, mean_of(a, "joint.tokens", a->in->word_share, x->tokens));
@@ -181,6 +197,7 @@ static int joined(struct asker *a, const struct streams *x, int level)
         const int share = for_each(a, "joint.share", a->in->object_share);
 
         y = mf_build_two(a->b, MF_OP_ADD, "joint.all", y, mean_of(a, "joint.objects", share, x->objects));
+        y = mf_build_two(a->b, MF_OP_ADD, "joint.with_boxes", y, boxes);
     }
     y = mf_build_two(a->b, MF_OP_ADD, "joint.with_level", y, flat(a, for_each(a, "joint.level", level)));
     z = mf_build_one(a->b, MF_OP_GELU, "joint.act", mf_build_linear(a->b, "joint.fc1", y, WIDER * a->width));
@@ -214,20 +231,23 @@ static void ask(struct mf_build *build, const struct mf_arch_ask *in, const stru
 {
     struct asker a = {build, in, args, mf_build_shape(build, in->x).d[0], (size_t)args->text_width};
     struct streams x = {-1, -1, -1};
-    int map, level, seen, both;
+    int map, level, seen, both, words, boxes = -1;
 
     if (check(&a)) return;
     map = map_of(&a);
     level = level_of(&a, map);
     x.cells = cells_of(&a, map);
-    x.tokens = mf_vqa_text_tower(build, in, args);
-    if (in->objects > 0) x.objects = objects_of(&a, x.cells);
+    x.tokens = mf_vqa_text_tower(build, in, args, &words);
+    if (in->objects > 0) {
+        x.objects = objects_of(&a, x.cells);
+        boxes = boxes_of(&a, words);
+    }
     seen = mf_build_two(build, MF_OP_ADD, "visual.both", mf_build_one(build, MF_OP_MEAN, "visual.mean", x.cells),
                         flat(&a, level));
     x.cells = for_each(&a, "visual.each", x.cells);
     if (x.objects >= 0) x.objects = for_each(&a, "objects.each", x.objects);
     x = cross(&a, x);
-    both = joined(&a, &x, level);
+    both = joined(&a, &x, level, boxes);
     for (size_t h = 0; h < in->heads; ++h)
         if (in->outputs[h]) output[h] = head(&a, h, h + 1 < in->heads ? both : seen);
 }

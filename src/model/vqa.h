@@ -20,8 +20,10 @@ struct mf_image_tower {
 /** [MF_IMAGES] */
 extern const struct mf_image_tower mf_image_towers[];
 
-/** The text encoder: @p in->tokens -> [n][length][text_width]. Refuses, by the builder, a text that is too long. */
-int mf_vqa_text_tower(struct mf_build *build, const struct mf_arch_ask *in, const struct mf_arch_args *args);
+/** The text encoder: @p in->tokens -> [n][length][text_width]. @p words: rows of words alone, of the
+ * same shape. Refuses, by the builder, a text that is too long. */
+int mf_vqa_text_tower(struct mf_build *build, const struct mf_arch_ask *in, const struct mf_arch_args *args,
+                      int *words);
 
 /** Dropout of x [n each][..], rows of questions. They draw as their images do, so that any ranks draw the same. */
 int mf_vqa_dropout(struct mf_build *build, const struct mf_arch_ask *in, const char *name, int x, double rate);

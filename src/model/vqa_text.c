@@ -28,10 +28,10 @@ static int table(struct mf_build *build, const char *name, size_t rows, size_t w
 }
 
 /* Word, position and kind of a token. A question is of kind 0. */
-static int embedded(struct mf_build *build, const struct mf_arch_ask *in, const struct mf_arch_args *args)
+static int embedded(struct mf_build *build, const struct mf_arch_ask *in, const struct mf_arch_args *args, int *words)
 {
     const size_t width = (size_t)args->text_width, n = mf_build_shape(build, in->tokens).d[0];
-    const int words = table(build, "embeddings.word_embeddings.weight", in->words, width);
+    const int known = table(build, "embeddings.word_embeddings.weight", in->words, width);
     const int positions = table(build, "embeddings.position_embeddings.weight", POSITIONS, width);
     const int kinds = table(build, "embeddings.token_type_embeddings.weight", KINDS, width);
     int place = mf_build_slice(build, "embeddings.position", positions, 0, 0, in->length);
@@ -39,8 +39,8 @@ static int embedded(struct mf_build *build, const struct mf_arch_ask *in, const 
 
     kind = mf_build_reshape(build, kind, (struct mf_shape){.n = 1, .d = {width}});
     place = mf_build_two(build, MF_OP_ADD, "embeddings.place", place, kind);
-    x = mf_build_two(build, MF_OP_GATHER, "embeddings.word", words, in->tokens);
-    x = mf_build_reshape(build, x, (struct mf_shape){.n = 3, .d = {n, in->length, width}});
+    x = mf_build_two(build, MF_OP_GATHER, "embeddings.word", known, in->tokens);
+    *words = x = mf_build_reshape(build, x, (struct mf_shape){.n = 3, .d = {n, in->length, width}});
     x = mf_build_two(build, MF_OP_ADD, "embeddings.sum", x, place);
     x = mf_build_layer_norm_by(build, "embeddings.LayerNorm", x, EPSILON);
     return mf_vqa_dropout(build, in, "embeddings.dropout", x, args->dropout);
@@ -71,7 +71,7 @@ static int layer(struct mf_build *build, const struct mf_arch_ask *in, int x, co
     return add(build, in, "output", x, y, args->dropout);
 }
 
-int mf_vqa_text_tower(struct mf_build *build, const struct mf_arch_ask *in, const struct mf_arch_args *args)
+int mf_vqa_text_tower(struct mf_build *build, const struct mf_arch_ask *in, const struct mf_arch_args *args, int *words)
 {
     const char *before = build->network;
     int x;
@@ -79,7 +79,7 @@ int mf_vqa_text_tower(struct mf_build *build, const struct mf_arch_ask *in, cons
     if (in->length > POSITIONS)
         return mf_build_refuse(build, "--arch vqa reads at most 512 tokens; try: --max-tokens 512");
     build->network = "text";
-    x = embedded(build, in, args);
+    x = embedded(build, in, args, words);
     for (long i = 0; i < args->text_depth; ++i) {
         mf_build_block(build, "encoder.layer", i);
         x = layer(build, in, x, args);

@@ -482,7 +482,8 @@ class Vqa(nn.Module):
         self.visual["pool"] = nn.Linear(self.image.columns, wide)
         self.visual.register_parameter("position", nn.Parameter(0.02 * torch.randn(math.prod(cells), wide)))
         if objects:
-            self.objects = nn.ModuleDict({"box": nn.Linear(6, wide), "norm": nn.LayerNorm(wide)})
+            self.objects = linears(("box", 6, wide), ("see", 6 * objects, 4 * wide), ("ask", wide, 4 * wide), ("read", 4 * wide, wide))
+            self.objects.update({name: nn.LayerNorm(wide) for name in ("norm", "words")})
             self.objects.register_parameter("position", nn.Parameter(0.02 * torch.randn(objects, wide)))
         streams = ("visual", "text", "objects") if objects else ("visual", "text")
         self.cross = nn.ModuleList(nn.ModuleDict({name: ReadRows(wide, heads, dropout) for name in streams}) for _ in range(2))
@@ -495,6 +496,9 @@ class Vqa(nn.Module):
         level = self.visual["level"](x.mean((1, 2))) + self.visual["pool"](v.mean(1))
         v = self.visual["norm"](self.visual["proj"](v)) + self.visual.position
         t, before = self.text(tokens, seen), v.mean(1) + level
+        if self.has_objects:
+            words = self.objects["words"]((word_share @ self.text.embeddings["word_embeddings"](tokens)).squeeze(1))
+            level = level + self.objects["read"](functional.gelu(self.objects["see"](object.flatten(1))) * self.objects["ask"](words))
         o = self.objects["norm"](region @ v + self.objects["box"](object)) + self.objects.position if self.has_objects else None
         for layer in self.cross:
             scene = torch.cat((v, o), 1) if self.has_objects else v

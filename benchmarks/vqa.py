@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-RATE, DECAY, BATCH, EACH, FINDINGS, WITHOUT, GRID = 1e-3, 0.01, 64, 4, 0.3, 1 / 3, 5  # BATCH: questions of a step; EACH: of an image
+RATE, DECAY, BATCH, EACH, FINDINGS, WITHOUT, GRID = 1e-3, 0.01, 64, 4, 0.3, 0.1, 5  # BATCH: questions of a step; EACH: of an image
 
 
 def synth(program, path, samples, extent):
@@ -75,7 +75,7 @@ class Questions:
         return both.flatten(-2) / both.sum((-2, -1)).clamp(min=1e-9)[..., None]
 
     def rows(self, items, train):
-        """Inputs of the network, labels and findings; flipped at random, a third without objects."""
+        """Inputs of the network, labels and findings; flipped at random, a tenth without objects."""
         import torch
 
         n, of = len(items), self.sample[items]

@@ -3,7 +3,7 @@
  * head of the questions gives one answer to each. The head of a question's type counts, and the others learn nothing
  * from it. A last head says the findings of the image, each yes or no.
  *
- * A third of what is learnt comes without objects, so that the network also answers where nobody finds any. */
+ * A tenth of what is learnt comes without objects, so that the network also answers where nobody finds any. */
 #ifndef MF_TRAIN_LEARN_VQA_H
 #define MF_TRAIN_LEARN_VQA_H
 

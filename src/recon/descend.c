@@ -1,6 +1,6 @@
 /* See grid.h. The gradient stages minimise
  *
- *   F = c loss + lambda mean_i sum_p x (1 - x) + mu sum_p (mean x_p - fraction_p)^2
+ *   F = c loss + lambda mean_i sum_p x (1 - x) + mu sum_p (mean x_p - fraction_p)^2 + errors of properties
  *
  * lambda grows over the stages and penalises grey values. The mean is held because of the later cut at the exact volume
  * fraction: it spoils the correlations of a field whose mean has drifted. */
@@ -116,6 +116,8 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     mf_objective_start(r->objective, x, g, r->scale);
     guide(r, e, shift, x, g);
     mf_objective_finish(r->objective, &r->loss);
+    if (r->property && !mf_grid_uses_mean_field(r)) /* which melts the field first */
+        MF_TRY(mf_property_eval(r->property, x, g, 1, 1, &pull));
     mf_grid_hold(r, 0, g);
     if (r->slab.count > 0 && mf_fault("recon.gradient")) r->backend->field->fill(r->queue, 1, NAN, g);
     mf_grid_add(r, 1, r->plane, -1, &grey);

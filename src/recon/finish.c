@@ -201,6 +201,24 @@ static int hand_labels(struct mf_grid *r)
     return MF_OK;
 }
 
+/* The solver of `mesoforge properties` measures the labels. */
+static int measure_properties(struct mf_grid *r)
+{
+    const size_t bytes = mf_slab_voxels(&r->slab);
+    uint8_t *label = mf_mirror_take(r->queue, r->label, bytes, "labels");
+    int rc = mf_agree(r->comm, label ? MF_OK : MF_MEMORY);
+
+    mf_property_close(r->property);
+    r->property = NULL;
+    if (rc == MF_OK) {
+        mf_mirror_get(r->queue, label, r->label, bytes);
+        rc = mf_property_measure(r->comm, r->queue, &r->slab, r->result->phases, &r->opts->property, label,
+                                 r->result->property);
+    }
+    mf_mirror_give(r->queue, r->label, label);
+    return rc;
+}
+
 int mf_grid_finish(struct mf_grid *r)
 {
     struct mf_solve_result *out = r->result;
@@ -218,6 +236,7 @@ int mf_grid_finish(struct mf_grid *r)
                     ? "no polish: swaps are judged by every slice, not by their mean"
                     : "no polish: it needs S2 or S2_3D among the descriptors, with lags (--limit_to 2 or more)");
     }
+    if (r->property) MF_TRY(measure_properties(r));
     r->loss = out->loss_final;
     r->stage = "final";
     mf_grid_note(r, r->before);

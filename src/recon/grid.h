@@ -23,6 +23,7 @@ struct mf_grid {
     struct mf_method_opts method;   /* opts->method, with the history of a checkpoint */
     struct mf_objective *objective;
     struct mf_objective_opts compared; /* opts->objective, with fewer slices in flight if memory was short */
+    struct mf_property *property;      /* of the last grid; NULL: none is asked for */
     struct mf_strips_floats strips;    /* of the last grid's evaluations */
     size_t shrunk;                     /* slices in flight before they were reduced, until that is reported; or 0 */
     char lacked[MF_ERR_TEXT];          /* message about the memory that was short */

@@ -59,7 +59,10 @@ struct work {
     double grey_slope[MF_MEANFIELD_PHASES]; /* d loss / d grey at the last evaluation */
 };
 
-enum { LEAST = 60 /* evaluations of a run that has this stage */ };
+enum {
+    LEAST = 60, /* evaluations of a run that has this stage */
+    HOLD = 2    /* that share a solve for properties: with 4 results are 1 % off */
+};
 
 enum { VELOCITY }; /* of the optimiser's own vectors */
 
@@ -297,6 +300,16 @@ static void update_mean_error(struct work *w, size_t d, size_t p, double grey, d
         w->grey_slope[p] += 8 * v_weight * (*mf_objective_seen(o, w->v_term, d, p) - s->v_target[p] + 4 * grey);
 }
 
+/* In the unit of the loss, which is MSE. */
+static int add_properties(struct work *w, float *x, float *g, double *loss)
+{
+    double errors = 0;
+
+    MF_TRY(mf_property_eval(w->grid->property, x, g, 1 / w->grid->scale, HOLD, &errors));
+    *loss += errors / w->grid->scale;
+    return MF_OK;
+}
+
 /* Expected loss with the lead, and its gradient. */
 static int evaluate(void *context, float *x, float *g, double *loss)
 {
@@ -312,6 +325,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     for (size_t p = 0; p < w->phases; ++p) w->grey_slope[p] = mf_objective_centre_slope(r->objective, p);
     for (size_t d = 0; d < w->sides; ++d)
         for (size_t p = 0; p < w->phases; ++p) update_mean_error(w, d, p, grey[p], loss, &r->loss);
+    if (r->property) MF_TRY(add_properties(w, x, g, loss));
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
     mf_grid_snapshot(r, x);
     return MF_OK;

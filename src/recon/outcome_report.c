@@ -180,6 +180,29 @@ static void json_pairs(const struct mf_outcome *out, struct mf_json *at)
     mf_json_put(at, "cross_s2_3d_rms_error", all);
 }
 
+/* Relative error of a property. */
+static double property_error(const struct mf_outcome *out, size_t i)
+{
+    return out->result.property[i] / out->solve.property.at[i].of - 1;
+}
+
+static void json_properties(const struct mf_outcome *out, struct mf_json *at)
+{
+    const struct mf_property_opts *p = &out->solve.property;
+    struct mf_json *all = mf_json_object();
+
+    for (size_t i = 0; i < p->count; ++i) {
+        struct mf_json *one = mf_json_object();
+        char name[32];
+
+        snprintf(name, sizeof name, "conductivity_%s", AXIS[p->at[i].axis]);
+        MF_JSON(one, "target", p->at[i].of * p->unit, "is", out->result.property[i] * p->unit, "relative_error",
+                property_error(out, i));
+        mf_json_put(all, name, one);
+    }
+    mf_json_put(at, "properties", all);
+}
+
 static double per_evaluation(const struct mf_solve_result *r) { return r->seconds / fmax((double)r->evaluations, 1); }
 
 /* The runs that the result was chosen from. */
@@ -225,6 +248,7 @@ void mf_outcome_json(const struct mf_outcome *out, struct mf_json *j)
     if (has_whole(out, MF_WHOLE_S2)) json_space(out, j);
     if (has_whole(out, MF_WHOLE_S2)) json_spans(out, j);
     if (has_whole(out, MF_WHOLE_CROSS)) json_pairs(out, j);
+    if (out->solve.property.count) json_properties(out, j);
     mf_json_finite(j, "variation_error", out->variation_error);
     if (out->copied.edge) mf_json_real(j, "copied", out->copied.share);
     if (out->copied.edge) mf_json_real(j, "copied_by_chance", mf_copied_by_chance(&out->copied));
@@ -343,6 +367,22 @@ static void report_copied(const struct mf_outcome *out)
                                : "less of Patches (--descriptor_weights)");
 }
 
+static void report_properties(const struct mf_outcome *out)
+{
+    const struct mf_property_opts *p = &out->solve.property;
+
+    for (size_t i = 0; i < p->count; ++i) {
+        const double off = property_error(out, i), is = out->result.property[i] * p->unit;
+
+        mf_info("conductivity along %s: %.6g, target %.6g (%+.2f %%)", AXIS[p->at[i].axis], is, p->at[i].of * p->unit,
+                100 * off);
+        if (fabs(off) > p->tolerance)
+            mf_warn("conductivity_%s=%g is out of reach of this run, %.6g is the nearest; try: a target nearer to it, "
+                    "or a larger --property-weight",
+                    AXIS[p->at[i].axis], p->at[i].of * p->unit, is);
+    }
+}
+
 void mf_outcome_report(const struct mf_outcome *out)
 {
     const struct mf_solve_result *r = &out->result;
@@ -371,6 +411,7 @@ void mf_outcome_report(const struct mf_outcome *out)
     if (!isnan(out->variation_error))
         mf_info("interface density: largest relative error %.*f %%", decimals(100 * out->variation_error),
                 100 * out->variation_error);
+    report_properties(out);
     report_copied(out);
     if (out->variation_error > 0.1)
         mf_warn("the interface density of the result differs from its target's; try: %s", remedy(out));

@@ -90,6 +90,20 @@ static void problem_method(const struct mf_method_opts *m, long evaluations, FIL
     problem_real("momentum", m->rule.momentum, to);
 }
 
+static void problem_properties(const struct mf_property_opts *p, int phases, FILE *to)
+{
+    if (!p->count) return;
+    fputs("--property:", to);
+    for (size_t i = 0; i < p->count; ++i)
+        fprintf(to, " conductivity_%c=%.15g", "zyx"[p->at[i].axis], p -> at[i].of * p->unit);
+    fputs("\n--conductivity:", to);
+    for (int k = 0; k < phases; ++k) fprintf(to, " %.15g", p->k[k] * p->unit);
+    fputs("\n", to);
+    problem_real("property_weight", p->weight, to);
+    problem_real("property_tolerance", p->tolerance, to);
+    problem_choice("property_boundary", "plates|periodic", (int)p->boundary, to);
+}
+
 char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
 {
     const struct mf_solve_opts *o = r->opts;
@@ -119,6 +133,7 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     if (mf_grid_one_descent(o, 1)) fprintf(to, "gradient stages: one descent\n");
     if (mf_solve_mean_field(dims, r->target, o)) fprintf(to, "gradient stages: mean-field annealing\n");
     fprintf(to, "polish: %d\nrounds of polish: %ld\n", o->polish, o->polish_rounds);
+    problem_properties(&o->property, r->result->phases, to);
     if (mf_grid_connects(r)) fprintf(to, "clusters connected\n");
     if (o->fixed) fprintf(to, "fixed voxels: %s\n", o->fixed->hash);
     fprintf(to, "initial field: %s\n", o->start ? o->start->hash : "noise");
@@ -256,6 +271,33 @@ static void list_polish(struct mf_grid *r, struct mf_polish_state *p, struct mf_
     list_memory(r, p->neighbours, p->bytes, c);
 }
 
+static void list_voxels(struct mf_grid *r, const char *name, float *at, struct mf_checkpoint *c)
+{
+    struct mf_piece piece = {.name = name, .type = MF_F32, .ndim = 3, .cut = 0, .at = at};
+
+    memcpy(piece.dims, r->slab.dims, sizeof r->slab.dims);
+    piece.first = r->slab.first;
+    piece.count = r->slab.count;
+    mf_checkpoint_array(c, &piece);
+}
+
+static void list_properties(struct mf_grid *r, struct mf_checkpoint *c)
+{
+    struct mf_property_state state;
+
+    if (!r->property) return;
+    state = mf_property_state(r->property);
+    for (size_t i = 0; i < r->opts->property.count; ++i) {
+        char name[40];
+
+        snprintf(name, sizeof name, "property/potential/%zu", i);
+        list_voxels(r, name, state.potential[i], c);
+    }
+    list_voxels(r, "property/pull", state.pull, c);
+    mf_checkpoint_real(c, "property/loss", state.loss);
+    mf_checkpoint_int(c, "property/age", state.age);
+}
+
 /* All that stands on the grid. */
 static void list_grid(struct mf_grid *r, struct mf_optimiser_state *optimiser, struct mf_polish_state *polish,
                       struct mf_checkpoint *c)
@@ -263,6 +305,7 @@ static void list_grid(struct mf_grid *r, struct mf_optimiser_state *optimiser, s
     size_t bytes;
     void *memory;
 
+    list_properties(r, c);
     if (polish) {
         list_polish(r, polish, c);
         return;

@@ -43,6 +43,8 @@ static void grid_close(struct mf_grid *r)
     mf_objective_free(r->objective);
     r->objective = NULL;
     mf_optimiser_free(&r->optimiser);
+    mf_property_close(r->property);
+    r->property = NULL;
     mf_arena_give(r->queue->arena, r->label);
     r->label = NULL;
     mf_arena_give(r->queue->arena, r->fixed);
@@ -126,6 +128,9 @@ static int grid_try(struct mf_grid *r, const size_t dims[3], size_t level, doubl
     MF_TRY(mf_agree(r->comm, grid_memory(r)));
     MF_TRY(mf_objective_new(r->comm, r->queue, &r->slab, r->fields, r->target, &objective, &r->objective));
     r->strips = mf_objective_strips_floats(r->objective);
+    if (level == 0 && r->opts->property.count)
+        MF_TRY(mf_property_open(r->comm, r->queue, &r->slab, r->fields, r->result->phases, &r->opts->property,
+                                &r->property));
     return mf_grid_snapshot_room(r);
 }
 

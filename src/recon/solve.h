@@ -8,6 +8,7 @@
 #include "src/optim/optim.h"
 #include "src/recon/anneal.h"
 #include "src/recon/objective.h"
+#include "src/recon/property.h"
 #include "src/run/keeper.h"
 
 /** The penalty of grey values: lambda (descend.c) grows geometrically over stages with equal numbers of evaluations. */
@@ -36,6 +37,7 @@ struct mf_solve_opts {
     int polish;
     long polish_rounds; /* most rounds; 0: until nothing improves */
     uint64_t seed;
+    struct mf_property_opts property; /* that the result shall have, beside the target's statistics */
     const struct mf_micro *start; /* initial field of any extents (resampled; an image for an image), or NULL: noise */
     const struct mf_micro *fixed; /* a partial field of the result's extents, whose phases the result keeps, or NULL */
     const char *metrics;          /* JSON lines go here (rank 0; without them if they cannot be written), or NULL */
@@ -66,12 +68,13 @@ struct mf_solve_result {
     double seconds;          /* wall time of the gradient stages */
     long swaps_tried, swaps; /* of the polish */
     double polish_seconds;
-    double elapsed;             /* of earlier runs that this one continued */
-    double share[MF_TERMS_MAX]; /* of each term in the first loss */
-    size_t batch;               /* slices in flight, as opts->objective.batch; less if memory was short */
-    int metrics_lost;           /* rank 0: they could not be written, which was reported */
-    int metrics_own;            /* rank 0: they went to a separate file, which was reported */
-    size_t rows;                /* of convergence [rows][3]: evaluation, seconds, loss; heap */
+    double elapsed;                 /* of earlier runs that this one continued */
+    double share[MF_TERMS_MAX];     /* of each term in the first loss */
+    double property[MF_PROPERTIES]; /* of opts->property, of the labels */
+    size_t batch;                   /* slices in flight, as opts->objective.batch; less if memory was short */
+    int metrics_lost;               /* rank 0: they could not be written, which was reported */
+    int metrics_own;                /* rank 0: they went to a separate file, which was reported */
+    size_t rows;                    /* of convergence [rows][3]: evaluation, seconds, loss; heap */
     double *convergence;
 };
 

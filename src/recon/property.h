@@ -1,0 +1,64 @@
+/* Properties that a result shall have: effective conductivities along axes. Each adds its squared relative error to
+ * what the gradient stages lower. While x is grey, the conductivity of a voxel is
+ *
+ *   least + sum over phases p of (k_p - least) x_p^2
+ *
+ * No k_p is below FLOOR of the largest there: no flux enters an insulator, so it has no gradient. */
+#ifndef MF_RECON_PROPERTY_H
+#define MF_RECON_PROPERTY_H
+
+#include "src/prop/conduct.h"
+
+enum { MF_PROPERTIES = 3 /* most: one for each axis */ };
+
+struct mf_property_opts {
+    size_t count; /* 0: none */
+    struct {
+        int axis;  /* 0: z, 1: y, 2: x */
+        double of; /* conductivity to reach */
+    } at[MF_PROPERTIES];
+    double k[MF_PHASES_MAX]; /* of the phases of the result. All conductivities are in units of the largest, */
+    double unit;             /* ... which is this */
+    enum mf_conduct_boundary boundary;
+    double spacing[3]; /* of voxels */
+    double weight, tolerance;
+};
+
+struct mf_property;
+
+/**
+ * Takes the memory for fields of @p phases phases, [fields][slab voxels], and nothing else. Collective; refuses
+ * (agreed) with MF_MEMORY, MF_DEVICE: the back end has no conduction. Call mf_property_close() in any case.
+ */
+int mf_property_open(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, size_t fields,
+                     int phases, const struct mf_property_opts *opts, struct mf_property **property);
+void mf_property_close(struct mf_property *property);
+
+/**
+ * Adds weight * UNIT * sum of squared relative errors to *loss, and @p factor times its gradient to @p g. Both fields
+ * are device memory. @p hold evaluations share a solve. Collective; refuses (agreed) with MF_NUMERIC, MF_MEMORY.
+ */
+int mf_property_eval(struct mf_property *property, const float *x, float *g, double factor, long hold, double *loss);
+
+/** Conductivity number @p i at the last evaluation; relative to the target it is 1 + error. */
+double mf_property_last(const struct mf_property *property, size_t i);
+
+/** A checkpoint keeps this. Arrays are [slab voxels] in host memory. */
+struct mf_property_state {
+    float *potential[MF_PROPERTIES]; /* where next solves begin */
+    float *pull;                     /* that evaluations share, */
+    double *loss;                    /* ... and so is its loss */
+    long *age;                       /* evaluations since its solve */
+};
+
+/** The arrays may be saved, or must be filled. */
+struct mf_property_state mf_property_state(struct mf_property *property);
+
+/**
+ * The conductivities of labels [slab voxels] in host memory, by a solver of its own. It takes less memory than an open
+ * property. Collective; refuses (agreed) as mf_conduct().
+ */
+int mf_property_measure(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, int phases,
+                        const struct mf_property_opts *opts, uint8_t *label, double k[MF_PROPERTIES]);
+
+#endif

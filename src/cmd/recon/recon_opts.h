@@ -58,6 +58,11 @@ struct mf_recon_cmd {
     int multigrid, no_polish, no_connect;
     double oor_multiplier, phase_sum_multiplier;
     const char *save_gradient;
+    /* properties of the result */
+    struct mf_texts properties;
+    struct mf_reals conductivity;
+    const char *property_boundary;
+    double property_weight, property_tolerance;
     /* stopping and going on */
     struct mf_keep keep;
     const char *plan;      /* --plan auto|off|FILE */
@@ -129,6 +134,16 @@ int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o
  * collective. */
 int mf_recon_anneal(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                     const size_t dims[3], struct mf_solve_opts *opts);
+
+/** Checks --property and its kin without files: MF_USAGE. Not collective. */
+int mf_recon_property_check(const struct mf_session *session, const struct mf_recon_cmd *o);
+
+/** opts->property from the options: MF_USAGE, MF_INPUT. After the phases of the result are chosen. Not collective. */
+int mf_recon_property(const struct mf_recon_cmd *o, const struct mf_target *target, const size_t dims[3],
+                      struct mf_solve_opts *opts);
+
+/** Refuses (MF_INPUT) properties that no structure with the target's volume fractions has. Not collective. */
+int mf_recon_property_bounds(const struct mf_target *target, const size_t dims[3], const struct mf_solve_opts *opts);
 
 /** Can an output of this name store the results of its run? */
 int mf_recon_knows_done(const struct mf_session *session);

@@ -568,7 +568,8 @@ static int prepare(struct job *job, const size_t *volume)
     mf_join_compare(job->out.target, o->files.count == 3 ? o->files.at : NULL);
     if (o->realisations > 1 && o->initial_file && *o->initial_file)
         mf_warn("all realisations start from the same initial field and will be equal");
-    return mf_recon_plan(job->session, o, job->out.target, job->out.dims, &job->out.solve);
+    MF_TRY(mf_recon_plan(job->session, o, job->out.target, job->out.dims, &job->out.solve));
+    return mf_recon_property_bounds(job->out.target, job->out.dims, &job->out.solve);
 }
 
 int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,

@@ -1,0 +1,67 @@
+"""match --property: the conductivity of the result is the one that was asked for, as properties says it. The file is the same on any number of
+ranks and after a stop, and memory is as planned. What no structure has is refused.
+
+    match_property.py MESOFORGE MPIEXEC     exit status 77: NumPy is missing
+"""
+import json
+import os
+import sys
+import tempfile
+
+import runs
+from runs import check, finish
+from samples import blobs, np
+
+PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
+COMMON = ("--isotropic", "--limit_to", 6, "--descriptor_types", "S2", "Variation", "--deterministic", "--conductivity", 0.01, 1)
+
+
+def match(output, *words, ranks=1, status=0, **more):
+    done = runs.run(PROGRAM, "match", "sample.npy", *COMMON, *words, "--output", output, "--json", ranks=ranks, mpiexec=MPIEXEC, **more)
+    check(done.status == status, f"match {words}: {done}")
+    return (json.loads(done.out) if done.out else {}), done.err
+
+
+def conductivity(file, *words):
+    return json.loads(runs.run(PROGRAM, "properties", file, "--conductivity", 0.01, 1, *words, "--json").out)["conductivity"]
+
+
+def reached():
+    """Two properties at once, and a period."""
+    match("free.npy")
+    free = conductivity("free.npy")
+    for factor, boundary in ((1.1, "plates"), (0.9, "periodic")):
+        want = {a: factor * free[a] for a in "zx"}
+        got, _ = match("got.npy", "--property", *(f"conductivity_{a}={k:.6g}" for a, k in want.items()), "--property_boundary", boundary)
+        now = conductivity("got.npy", "--boundary", boundary)
+        for a in "zx":
+            said = got["properties"][f"conductivity_{a}"]
+            check(abs(now[a] / want[a] - 1) < 0.011, f"{boundary}, {a}: {now[a]}, not {want[a]}")
+            check(abs(said["is"] / now[a] - 1) < 3e-4 and abs(said["target"] / want[a] - 1) < 1e-5, f"{boundary}, {a}: {said}, but {now[a]}")
+        check(got["s2_rms_error"]["1"]["z"] < 6e-3, f"S2: {got['s2_rms_error']}")
+
+
+def same_anywhere():
+    words = ("--property", "conductivity_y=0.2", "--max_iter", 70)
+    one, _ = match("1.npy", *words)
+    file = open("1.npy", "rb").read()
+    for ranks in (2, 3):
+        many, _ = match(f"{ranks}.npy", *words, ranks=ranks)
+        check(open(f"{ranks}.npy", "rb").read() == file and many["properties"] == one["properties"], f"{ranks} ranks: another result")
+        planned = json.loads(runs.run(PROGRAM, "plan", "match", "sample.npy", *COMMON, *words, "--ranks", ranks, "--json").out)
+        check(planned["bytes"]["per_rank"] == many["peak_bytes"]["arena"], f"bytes: {planned['bytes']}, used {many['peak_bytes']}")
+    match("stopped.npy", *words, status=75, env={**os.environ, "MF_FAULT": "run.leave:visit=40"})
+    match("stopped.npy", *words, "--restart", "auto", ranks=2)
+    check(open("stopped.npy", "rb").read() == file, "a run that was stopped ends in another result")
+    match("stopped.npy", *words, status=75, env={**os.environ, "MF_FAULT": "run.leave:visit=5"})
+    _, said = match("stopped.npy", "--property", "conductivity_y=0.21", "--max_iter", 70, "--restart", "auto", status=3)
+    check("conductivity_y=0.2" in said, f"another property: {said}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    np.save("sample.npy", blobs((20, 20, 20), (0.5, 0.5), 5, 2))
+    reached()
+    same_anywhere()
+    os.chdir("/")
+finish("match --property")

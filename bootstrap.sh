@@ -14,7 +14,7 @@ libraries=(openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libfftw3-dev libyaml-d
     libtiff-dev libcairo2-dev libdnnl-dev libpcre2-dev libutf8proc-dev libmicrohttpd-dev fonts-dejavu-core zlib1g-dev
     libssl-dev)
 for_package=(file dpkg-dev) # cpack -G DEB asks them what a package depends on
-for_tests=(g++ python3-h5py python3-numpy python3-mpi4py hdf5-tools clang-format)
+for_tests=(g++ python3-h5py python3-numpy python3-mpi4py hdf5-tools abigail-tools clang-format)
 for_slurm=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libpmix-dev iproute2)
 jobs=${MF_JOBS:-$(nproc)}
 lint_seconds=${MF_LINT_SECONDS:-600}

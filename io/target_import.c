@@ -143,7 +143,7 @@ static int fill(const struct mf_array *a, size_t lag, struct mf_target *t)
 
     *t = (struct mf_target){.phases = 1, .label = {1}, .lag = lag, .periodic = 1, .sides = 1, .spacing = {1, 1, 1}};
     snprintf(t->source, sizeof t->source, "%.255s", slash ? slash + 1 : a->path);
-    MF_TRY(mf_hash_file(a->path, t->hash));
+    if (!a->lent) MF_TRY(mf_hash_file(a->path, t->hash));
     MF_TRY(mf_target_side_new(&t->side[0], 1, 1, lag, 0));
     free(t->side[0].variation);
     t->side[0].variation = NULL;

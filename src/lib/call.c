@@ -55,7 +55,8 @@ static void share(const mesoforge_session *session, const struct mf_cmd *verb, s
     if (!describes(verb)) *common = session->common;
     common->seed = seed;
     common->output = output;
-    common->data_folder = common->information = "";
+    common->data_folder = "";
+    common->information = NULL;
     common->bind = "none";
     common->json = 1;
 }

@@ -2,12 +2,21 @@
 #include "src/base/err.h"
 #include "src/lib/lib.h"
 
+/* A library chooses no names. Local. */
+static int check_names(const mesoforge_session *session, const struct mf_cmd *verb, const struct mf_common *common)
+{
+    const struct mf_options *options = session->work.options;
+    const int fills = mf_options_knows(options, "results-dir");
+
+    if (fills && !mf_options_given(options, "results-dir"))
+        return mf_fail(MF_USAGE, "%s fills a folder, and a library chooses none; try: results-dir=FOLDER", verb->name);
+    if (!verb->writes || fills || common->output) return MF_OK;
+    return mf_fail(MF_USAGE, "%s writes a file, and a library chooses no name; try: output=FILE", verb->name);
+}
+
 int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *r)
 {
-    const struct mf_common *common = options;
-
-    if (verb->writes && !common->output)
-        return mf_fail(MF_USAGE, "%s writes a file, and a library chooses no name; try: output=FILE", verb->name);
+    MF_TRY(check_names(session, verb, options));
     MF_TRY(mf_agree(&session->comm, verb->run(&session->work, options)));
     r->json = mf_comm_text(&session->comm, r->printed ? r->printed : "null");
     return MF_OK;
@@ -39,6 +48,8 @@ static const struct mf_cmd *const printers[] = {&mf_cmd_compare,
                                                 &mf_cmd_probe,
                                                 &mf_cmd_properties,
                                                 &mf_cmd_smooth,
+                                                &mf_cmd_train_classify,
+                                                &mf_cmd_train_regress,
                                                 &mf_cmd_verify,
                                                 &mf_cmd_view,
                                                 &mf_cmd_infer_text_generation,

@@ -9,6 +9,7 @@
 #include "io/array.h"
 #include "io/atomic.h"
 #include "io/hash.h"
+#include "io/lent.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -528,7 +529,7 @@ static int describe(const struct import *in)
     for (size_t i = 0; rc == MF_OK && i < n; ++i) {
         each[i] = hash[i];
         rc = split("target", in->what->at[i], in->opts->mcrpy, &row, &file);
-        if (rc == MF_OK) rc = mf_hash_file(file, hash[i]);
+        if (rc == MF_OK && !mf_lent_find(file)) rc = mf_hash_file(file, hash[i]);
         if (rc == MF_OK && mf_descriptor_is(row, MF_IS_SOFT)) {
             t->threshold = in->opts->threshold;
             t->steepness = in->opts->steepness;

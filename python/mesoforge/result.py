@@ -1,53 +1,166 @@
 """Results of calls."""
 
+import base64
 import ctypes
+import html
 import json
+import os
+import tempfile
 
 import numpy as np
 
-from .library import Array, byref, lib
+from .errors import UsageError
+from .library import Array, byref, c_void_p, check, lib
 
 
-def _copied(described):
+class _Owner:
+    """A result of the library, which ends with it."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self, free=lib.mesoforge_result_free):
+        free(self.handle)
+
+
+def _view(described, owner):
+    """The values where they stand; they keep the owner."""
     shape, kind = described.shape[: described.ndim], np.dtype(described.type.decode())
     values = (ctypes.c_char * (int(np.prod(shape)) * kind.itemsize)).from_address(described.data)
-    return np.frombuffer(values, kind).reshape(shape).copy()
+    values.owner = owner
+    return np.frombuffer(values, kind).reshape(shape)
+
+
+def _rows(value, name=""):
+    """Scalars of what JSON has, with their names; long lists are left out."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from _rows(one, f"{name}.{key}" if name else key)
+    elif isinstance(value, list):
+        for k, one in enumerate(value if len(value) <= 4 else []):
+            yield from _rows(one, f"{name}[{k}]")
+    elif value is not None:
+        yield name, f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _drawn(draw):
+    """The bytes of a picture that draw(path) writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "picture.png")
+        draw(path)
+        with open(path, "rb") as file:
+            return file.read()
 
 
 class Result:
-    """What a call gives: `arrays` by name, their `axes`, and `figures`, which is what the program prints with --json.
-    All are copies, so results can be pickled."""
+    """What a call gives: `figures` are what the program prints with --json, `arrays` have names, and `axes` are theirs.
+    Arrays are memory of the library, without a copy. Results can be pickled; their arrays are copied then."""
+
+    ROWS = 24  # of the table in a notebook
 
     def __init__(self, handle):
+        self._owner = _Owner(handle)
         self.figures = json.loads(lib.mesoforge_result_json(handle))
         self.arrays = {}
         self.axes = {}
         self.slab = None
+        self._png = None
         described = Array()
         while lib.mesoforge_result_array(handle, len(self.arrays), byref(described)):
             name = described.name.decode()
-            self.arrays[name] = _copied(described)
+            self.arrays[name] = _view(described, self._owner)
             if described.planes:
                 self.slab = (described.first, described.planes)
             self.axes[name] = tuple(described.axes.decode().split())
+
+    def __getstate__(self):
+        return {**self.__dict__, "_owner": None}
 
     def __getitem__(self, name):
         return self.arrays[name]
 
     def __repr__(self):
         shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays.items())
-        return f"{type(self).__name__}({shapes})"
+        return f"{type(self).__name__}({shapes or ', '.join(self.figures)})"
+
+    def _repr_html_(self):
+        rows = list(_rows(self.figures))[: self.ROWS]
+        cells = "".join(f"<tr><td>{html.escape(key)}</td><td>{html.escape(value)}</td></tr>" for key, value in rows)
+        return f"<table>{cells}</table>"
+
+    def _handle(self):
+        if self._owner is None:
+            raise UsageError("a result that was pickled is arrays and figures alone", "the result itself")
+        return self._owner.handle
+
+    def save(self, path, *, session=None):
+        """Writes a file; its ending chooses the format. A structure becomes .h5, .vtkhdf, .npy, .tif or, of an image,
+        .png. A target becomes an .h5 file of descriptors, or its picture, .png. Other results become .json."""
+        path = os.fspath(path)
+        if type(self) is Result:
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(self.figures, file, indent=2)
+            return
+        session = session or _session()
+        with session._call_of(None):
+            check(lib.mesoforge_result_save(session._open(), self._handle(), path.encode()))
 
 
-class Characterization(Result):
+class _Picture(Result):
+    """A result with a picture, which notebooks show above the figures."""
+
+    def _repr_png_(self):
+        if self._png is None:
+            self._png = _drawn(self._draw)
+        return self._png
+
+    def _repr_html_(self):
+        picture = base64.b64encode(self._repr_png_()).decode()
+        return f'<img src="data:image/png;base64,{picture}" style="width:100%;max-width:60em"/>{super()._repr_html_()}'
+
+
+class Target(_Picture):
     """The descriptors of an image or a volume, by the names of the data sets in the program's file ("all/s2",
-    docs/FILES.md)."""
+    docs/FILES.md). match() and reconstruct() make structures that have them."""
+
+    def _draw(self, path):
+        self.save(path)
+
+    @staticmethod
+    def measure(image, **options):
+        """characterize(), by another name."""
+        from . import characterize
+
+        return characterize(image, **options)
+
+    @classmethod
+    def load(cls, path, *, session=None):
+        """Reads a file of descriptors. Its session trusts files: Session(trust_files=True)."""
+        session, target = session or _session(), c_void_p()
+        with session._call_of(None):
+            check(lib.mesoforge_target_load(session._open(), os.fspath(path).encode(), byref(target)))
+        return cls(target)
+
+    @classmethod
+    def mean(cls, targets, weights=None, *, session=None):
+        """The mean of targets with the same labels, lags and directions; weights sum to 1."""
+        session, mean, targets = session or _session(), c_void_p(), list(targets)
+        if weights is not None and len(weights) != len(targets):
+            raise UsageError(f"there are {len(weights)} weights for {len(targets)} targets")
+        handles = (c_void_p * len(targets))(*(one._handle() for one in targets))
+        given = None if weights is None else (ctypes.c_double * len(targets))(*weights)
+        with session._call_of(None):
+            check(lib.mesoforge_target_mean(session._open(), handles, given, len(targets), byref(mean)))
+        return cls(mean)
 
 
-class Structure(Result):
-    """A structure with the statistics of another: `phase` [z][y][x] or [y][x] has the numbers of phases, `array` their
-    labels. In a session with slabs=True they are planes of this rank, and `slab` has the number of the first one and
-    that of all planes; else `slab` is None."""
+Characterization = Target
+
+
+class Structure(_Picture):
+    """A structure: `phase` [z][y][x] or [y][x] has the numbers of phases, `array` their labels. In a session with
+    slabs=True they are planes of this rank, and `slab` has the number of the first one and that of all planes; else
+    `slab` is None."""
 
     @property
     def phase(self):
@@ -58,3 +171,20 @@ class Structure(Result):
     def array(self):
         """The label of each voxel, as in the image."""
         return self.arrays["labels"][self.phase]
+
+    @property
+    def seconds(self):
+        """How long it took; None: nobody counted."""
+        return self.figures.get("seconds")
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.array, dtype)
+
+    def _draw(self, path):
+        _session().run("view", self, output=path)
+
+
+def _session():
+    from .session import default
+
+    return default()

@@ -12,7 +12,7 @@ import numpy as np
 
 from .errors import InputError, UsageError
 from .library import AXES, GO_ON, TAKE_LINE, Array, address_of, byref, c_void_p, check, lib
-from .result import Characterization, Structure
+from .result import Result, Structure, Target
 
 _log = logging.getLogger("mesoforge")
 
@@ -61,17 +61,9 @@ class Slab:
 
 
 def _array(image):
-    """An array as it is, without a copy: of an array, a picture of PIL, a list, or a file of NumPy. Slabs stay."""
+    """An array as it is, without a copy: of an array, a picture of PIL, a list, or a structure. Slabs stay."""
     if isinstance(image, Slab):
         return image
-    if isinstance(image, (str, os.PathLike)):
-        path = os.fspath(image)
-        if not path.endswith(".npy"):
-            raise InputError(f"'{path}' is no .npy file", "read it, and give the array")
-        try:
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise InputError(f"cannot read '{path}': {error}") from error
     bands = image.getbands() if hasattr(image, "getbands") else ()
     if len(bands) > 1:
         raise InputError(f"the picture has the bands {', '.join(bands)}", 'its grey values, picture.convert("L")')
@@ -82,12 +74,13 @@ def _mask(image, given):
     """The option mask=, which may be what an image may be, and what a masked array masks besides."""
     if given is not None and not isinstance(given, (str, os.PathLike)):
         given = _array(given)
-    if not np.ma.is_masked(image):
+    if isinstance(image, (str, os.PathLike, Target)) or not np.ma.is_masked(image):
         return given
     own = np.ma.getmaskarray(image)
     if given is None:
         return own
-    given = _array(given)
+    if isinstance(given, (str, os.PathLike)):
+        raise InputError("the array is masked, and the mask is a file", "the mask as an array")
     if isinstance(given, Slab):
         raise InputError("the mask is a slab, and the array is none")
     if given.shape != own.shape:
@@ -106,6 +99,14 @@ def _described(array):
     described.shape[: array.ndim] = array.shape
     described.stride[: array.ndim] = array.strides
     return described
+
+
+def _of_result(handle):
+    """A structure has phases, a target other arrays."""
+    first = Array()
+    if not lib.mesoforge_result_array(handle, 0, byref(first)):
+        return Result(handle)
+    return (Structure if first.name == b"phase" else Target)(handle)
 
 
 def _close(handle, process):
@@ -191,18 +192,31 @@ class Session:
             raise UsageError("the session is closed")
         return self._handle
 
-    def _lend(self, name, array, lent):
+    def _lend(self, name, value, lent):
+        """The word for an array or a target, which is lent until the call ends."""
         field = c_void_p()
-        check(lib.mesoforge_field_array(self._open(), name.encode(), byref(_described(array)), byref(field)))
-        lent.append((field, array))
-        return field
+        if isinstance(value, Target):
+            check(lib.mesoforge_field_target(self._open(), name.encode(), value._handle(), byref(field)))
+        else:
+            value = _array(value)
+            check(lib.mesoforge_field_array(self._open(), name.encode(), byref(_described(value)), byref(field)))
+        lent.append((field, value))
+        return "@" + name
 
     def _lend_options(self, options, lent):
         for name, value in options.items():
-            if isinstance(value, Slab) or (isinstance(value, np.ndarray) and value.ndim > 1):
-                self._lend(name, value, lent)
-                value = "@" + name
+            if isinstance(value, dict):  # arrays by their names
+                value = [f"{key}={self._lend(f'{name}-{key}.npy', one, lent)}" for key, one in value.items()]
+            elif isinstance(value, (Slab, Result)) or (isinstance(value, np.ndarray) and value.ndim > 1):
+                value = self._lend(name, value, lent)
+            elif isinstance(value, os.PathLike):
+                value = os.fspath(value)
             yield name, value
+
+    def _input(self, k, value, lent):
+        if isinstance(value, (str, os.PathLike)):
+            return _quoted(os.fspath(value))
+        return self._lend(f"image{k + 1 if k else ''}", value, lent)
 
     def _settle(self, code, result):
         """What a callback raised comes first. Both have the result of a call that was stopped."""
@@ -230,11 +244,28 @@ class Session:
 
     def characterize(self, image, *, progress=None, **options):
         """See `mesoforge.characterize`."""
-        return self._call(lib.mesoforge_characterize, Characterization, image, progress, options)
+        return self.run("characterize", image, progress=progress, **options)
 
-    def match(self, image, *, progress=None, **options):
+    def match(self, *images, target=None, progress=None, **options):
         """See `mesoforge.match`."""
-        return self._call(lib.mesoforge_match, Structure, image, progress, options)
+        if target is None:
+            return self.run("match", *images, progress=progress, **options)
+        if images:
+            raise UsageError("match has a target, and images")
+        return self.reconstruct(target, progress=progress, **options)
+
+    def reconstruct(self, target, *, progress=None, **options):
+        """See `mesoforge.reconstruct`."""
+        if isinstance(target, dict):
+            return self.run("reconstruct", target=target, progress=progress, **options)
+        return self.run("reconstruct", target, progress=progress, **options)
+
+    def run(self, verb, *inputs, progress=None, **options):
+        """See `mesoforge.run`."""
+        if inputs:
+            options["mask"] = _mask(inputs[0], options.get("mask"))
+        with self._call_of(progress):
+            return self._call_on(verb, inputs, options)
 
     @contextlib.contextmanager
     def _holding_signals(self):
@@ -263,24 +294,17 @@ class Session:
                 if signal.getsignal(number) is hold:
                     signal.signal(number, handler)
 
-    def _call(self, function, kind, image, progress, options):
-        array = _array(image)
-        options["mask"] = _mask(image, options.get("mask"))
-        with self._call_of(progress):
-            return self._call_on(function, kind, array, options)
-
-    def _call_on(self, function, kind, array, options):
+    def _call_on(self, verb, inputs, options):
         handle, result, lent = self._open(), c_void_p(), []
         try:
-            field = self._lend("image", array, lent)
+            words = " ".join(self._input(k, value, lent) for k, value in enumerate(inputs)).encode()
             text = _words(dict(self._lend_options(options, lent)))
             with self._holding_signals():
-                code = function(handle, field, text, byref(result))
-            made = kind(result) if result else None
+                code = lib.mesoforge_run(handle, verb.encode(), words, text, byref(result))
+            made = _of_result(result) if result else None
             self._settle(code, made)
             return made
         finally:
-            lib.mesoforge_result_free(result)
             for field, _ in lent:
                 lib.mesoforge_field_free(handle, field)
 

@@ -1,0 +1,291 @@
+"""The module mesoforge beyond characterize: the bits of the verbs, targets, models, pictures, arrays, exceptions.
+
+    library_verbs.py MESOFORGE LIBRARY ROOT [SETS]     exit status 77: NumPy is missing
+
+SETS: how many random sets of options each of match, compare and synth gets (default 3).
+"""
+import contextlib
+import doctest
+import io
+import json
+import os
+import pickle
+import random
+import sys
+import tempfile
+import time
+
+import runs
+from runs import check, finish
+from samples import blobs, np
+
+h5py = runs.optional("h5py")
+
+MESOFORGE, LIBRARY, ROOT = (os.path.abspath(word) for word in sys.argv[1:4])
+SETS = int(sys.argv[4]) if len(sys.argv) > 4 else 3
+os.environ["MESOFORGE_LIBRARY"] = LIBRARY
+sys.path.insert(0, os.path.join(ROOT, "python"))
+sys.dont_write_bytecode = True
+import mesoforge  # noqa: E402
+import mesoforge.devices  # noqa: E402
+import mesoforge.mcrpy  # noqa: E402
+
+RANDOM = random.Random(7)
+OF_MACHINE = ("seconds", "ranks", "threads", "peak_bytes", "output", "file", "target", "picture", "device", "model")
+
+
+def typed(options):
+    for key, value in options.items():
+        yield "--" + key
+        if value is not True:
+            yield from map(str, value if isinstance(value, (list, tuple)) else [value])
+
+
+def verb(name, *words, code=0):
+    status, out, err = runs.run(MESOFORGE, *name.split(), *words)
+    check(status == code, f"{name} {words}: {err}")
+    return (json.loads(out) if out else None) if status == 0 else err.strip().splitlines()[-1]
+
+
+def plain(figures):
+    """Less what depends on the machine and on names."""
+    if isinstance(figures, dict):
+        return {k: plain(v) for k, v in figures.items()
+                if k not in OF_MACHINE and not k.startswith("seconds") and not (k == "result" and isinstance(v, str))}
+    return [plain(v) for v in figures] if isinstance(figures, list) else figures
+
+
+def raises(kind, part, call):
+    try:
+        call()
+    except kind as error:
+        check(part in str(error), f"{error!r} does not say {part!r}")
+    else:
+        check(False, f"no {kind.__name__} {part!r}")
+
+
+def any_image(volume=False):
+    shape = (12, 13, 14) if volume else (RANDOM.randint(24, 40), RANDOM.randint(24, 40))
+    levels = RANDOM.choice([2, 2, 3])
+    return blobs(shape, [1 / levels] * levels, RANDOM.randrange(99)).astype(RANDOM.choice(["u1", "<i4", ">i2", "<f4", "i8"]))
+
+
+def any_synth():
+    options = {"kind": RANDOM.choice(["gaussian", "spheres", "voronoi", "lamellae", "checkerboard", "cracks"]),
+               "size": [RANDOM.randint(8, 20) for _ in range(RANDOM.choice([2, 3]))], "seed": RANDOM.randrange(100)}
+    if options["kind"] in ("gaussian", "voronoi"):
+        options["phases"] = RANDOM.choice([2, 3])
+    if RANDOM.random() < 0.5:
+        options["exact"] = True
+    if RANDOM.random() < 0.3:
+        options["spacing"], options["unit"] = 0.5, "um"
+    if RANDOM.random() < 0.2:
+        options["grains"] = 20  # which most kinds refuse
+    return options
+
+
+def same_synth():
+    options = any_synth()
+    path = "synth.npy"
+    status, out, err = runs.run(MESOFORGE, "synth", "--json", "--output", path, *typed(options))
+    try:
+        got = mesoforge.synth(**options)
+    except mesoforge.Error as error:
+        check(status == error.code and error.sentence in err, f"{options}: {error}, and the verb: {err}")
+        return
+    check(status == 0 and np.array_equal(got.phase, np.load(path)), f"synth {options}: other bits; {err}")
+    check(status or plain(got.figures) == plain(json.loads(out)), f"synth {options}: other figures")
+
+
+def same_compare():
+    want, got = any_image(), None
+    got = blobs(want.shape, [1 / len(np.unique(want))] * len(np.unique(want)), 3).astype(want.dtype)
+    options = {"limit_to": RANDOM.randint(3, 10)}
+    if RANDOM.random() < 0.5:
+        options["periodic"] = True
+    if RANDOM.random() < 0.3:
+        options["descriptor_types"] = ["LinealPath"]
+    np.save("want.npy", want)
+    np.save("got.npy", got)
+    said = verb("compare", "want.npy", "got.npy", "--json", *typed(options))
+    check(plain(mesoforge.compare(want, got, **options).figures) == plain(said), f"compare {options}: other figures")
+
+
+def same_match():
+    image = any_image()
+    options = {"limit_to": RANDOM.randint(3, 8), "max_iter": RANDOM.randint(3, 12), "seed": RANDOM.randrange(100),
+               "plan": "off", "descriptor_types": ["FFTCorrelations", "Variation"],
+               "size": RANDOM.choice([[16, 20], [16, 17, 18]])}
+    if RANDOM.random() < 0.5:
+        options["non_periodic"] = True
+    if RANDOM.random() < 0.3:
+        options["optimizer_type"] = "SPG"
+    np.save("image.npy", image)
+    said = verb("match", "image.npy", "--json", "--output", "made.npy", *typed(options))
+    lays = image, np.asfortranarray(image), image.astype(image.dtype.newbyteorder())
+    got = mesoforge.match(RANDOM.choice(lays), **options)
+    check(np.array_equal(got.array, np.load("made.npy")), f"match {options}: other bits")
+    check(got.figures["loss_final"] == said["loss_final"], f"match {options}: another loss")
+
+
+def targets():
+    """A target, lent and in a file, gives the structure of match; its file is that of the verb."""
+    image = blobs((32, 32), [0.5, 0.5], 1)
+    options = {"max_iter": 8, "plan": "off", "size": [16, 16], "descriptor_types": ["FFTCorrelations", "Variation"]}
+    target = mesoforge.Target.measure(image, limit_to=6)
+    want = mesoforge.match(image, limit_to=6, **options).array
+    check(np.array_equal(mesoforge.match(target=target, **options).array, want), "a target gives another structure")
+    target.save("target.h5")
+    np.save("image.npy", image)
+    verb("characterize", "image.npy", "--limit_to", 6, "--output", "verb.h5", "--json")
+    if h5py:
+        with h5py.File("target.h5") as own, h5py.File("verb.h5") as other:
+            same = [np.array_equal(own[name][()], other[name][()]) for name in target.arrays]
+            check(all(same) and own.attrs["schema"] == other.attrs["schema"], "a saved target has other values")
+    made = verb("reconstruct", "target.h5", "--output", "made.npy", "--json", *typed(options))
+    check(made and np.array_equal(np.load("made.npy"), want), "the verb makes another structure of a saved target")
+    with mesoforge.Session(trust_files=True, threads=1) as session:
+        again = mesoforge.Target.load("verb.h5", session=session)
+        made = mesoforge.reconstruct("target.h5", session=session, **options)
+    check(all(np.array_equal(again[name], target[name]) for name in target.arrays), "a loaded target has other values")
+    check(np.array_equal(made.array, want), "the path of a target gives another structure")
+    mean = mesoforge.Target.mean([target, mesoforge.characterize(1 - image, limit_to=6)], [0.25, 0.75])
+    check(abs(mean["all/fraction"][1, 0] - 0.5) < 1e-12, f"a mean of {mean['all/fraction']}")
+    s2 = target["all/s2"][1, 0]
+    check(mesoforge.reconstruct({"FFTCorrelations": s2}, **{**options, "descriptor_types": None}).array.shape == (16, 16),
+          "an array is no target")
+    raises(mesoforge.InputError, "trust-files", lambda: mesoforge.Target.load("verb.h5"))
+    raises(mesoforge.UsageError, "was pickled", lambda: mesoforge.reconstruct(pickle.loads(pickle.dumps(target))))
+    raises(mesoforge.UsageError, "a target, and images", lambda: mesoforge.match(image, target=target))
+    raises(mesoforge.UsageError, "1 weights for 2", lambda: mesoforge.Target.mean([target, target], [1]))
+    raises(mesoforge.UsageError, "add up to 2", lambda: mesoforge.Target.mean([target], [2]))
+    raises(mesoforge.InputError, "lags differ",
+           lambda: mesoforge.Target.mean([target, mesoforge.characterize(image, limit_to=5)]))
+
+
+def results():
+    """Files of results are those of the verbs, and notebooks get pictures and tables."""
+    made = mesoforge.synth(size=[12, 14, 16], seed=4)
+    for ending in ("npy", "h5", "tif"):
+        made.save(f"own.{ending}")
+        check(mesoforge_info(f"own.{ending}")["shape"] == [12, 14, 16], f"{ending} has another shape")
+    verb("synth", "--size", 12, 14, 16, "--seed", 4, "--output", "verb.npy", "--json")
+    with open("own.npy", "rb") as own, open("verb.npy", "rb") as other:
+        check(own.read() == other.read(), "a saved structure is not the verb's file")
+    for one in (made, mesoforge.characterize(made, limit_to=4)):
+        check(one._repr_png_().startswith(b"\x89PNG") and b"IEND" in one._repr_png_()[-12:], f"no picture of {one}")
+        check("data:image/png;base64," in one._repr_html_() and "<td>" in one._repr_html_(), f"no table of {one}")
+    said = mesoforge.probe()
+    check("nodes" in said, "no hardware")
+    compared = mesoforge.compare(made, made, limit_to=4)
+    compared.save("compared.json")
+    with open("compared.json", encoding="utf-8") as file:
+        check(json.load(file) == compared.figures, "figures change in a file")
+    check("<td>results[0].copied</td><td>0</td>" in compared._repr_html_(), compared._repr_html_())
+    kept = made.phase
+    del made
+    check(int(kept.max()) == 1 and kept.shape == (12, 14, 16), "arrays end with their result")
+    raises(mesoforge.UsageError, "own.jpg", lambda: mesoforge.synth(size=[12, 12]).save("own.jpg"))
+    raises(mesoforge.OutputError, "nowhere", lambda: mesoforge.synth(size=[12, 12]).save("nowhere/own.npy"))
+    raises(mesoforge.UsageError, "output=FILE", lambda: mesoforge.run("view", np.eye(8)))
+    raises(mesoforge.UsageError, "no verb", lambda: mesoforge.run("synthesise"))
+
+
+def mesoforge_info(path):
+    with mesoforge.Session(trust_files=True, threads=1) as session:
+        return mesoforge.run("info", path, session=session).figures
+
+
+def models():
+    """Networks are trained by the verb and by the module alike, and say the same."""
+    words = {"data": "set.h5", "arch": "mlp", "epochs": 2, "deterministic": True}
+    images = [blobs((16, 16), [0.7, 0.3], seed) for seed in range(3)]
+    with mesoforge.Session(trust_files=True, threads=1, deterministic=True) as session:
+        mesoforge.synth(num_samples=48, size=[16, 16], kinds=["gaussian", "lamellae"], output="set.h5", session=session)
+        for kind, more in (("classify", {}), ("regress", {"target": ["volume_fraction"]})):
+            own = {key: value for key, value in words.items() if key not in ("data", "deterministic")}
+            mesoforge.train(kind, "set.h5", results_dir=f"own-{kind}", session=session, **own, **more)
+            verb(f"train {kind}", "--results-dir", f"verb-{kind}", "--threads", 1, "--json", *typed({**words, **more}))
+            said = mesoforge.infer(f"own-{kind}/model.safetensors", *images, session=session)
+            for k, image in enumerate(images):
+                np.save(f"image{k}.npy", image)
+            want = verb(f"infer {kind}", f"verb-{kind}/model.safetensors", *(f"image{k}.npy" for k in range(3)), "--json")
+            check(plain(said) == plain(want["predictions"]), f"{kind}: {said}, and the verb {want['predictions']}")
+        raises(mesoforge.UsageError, "results-dir=FOLDER", lambda: mesoforge.train("classify", "set.h5", session=session))
+        exact = mesoforge.estimate("own-regress/model.safetensors", session=session)
+        check(exact["kind"] == "mlp" and sum(part["weights"] for part in exact["parts"]) > 1000, f"estimate says {exact}")
+        raises(mesoforge.InputError, "cannot open 'none'", lambda: mesoforge.infer("none", images[0], session=session))
+    planned = mesoforge.plan("match", np.eye(32, dtype="u1"), device="cuda", size=[128] * 3,
+                             hardware=os.path.join(ROOT, "examples/hardware/h100x8.json"))
+    check(planned["device"].startswith("cuda"), f"a plan for GPUs is one for {planned['device']}")
+
+
+def bad_inputs():
+    """One clear exception each; the session goes on."""
+    image = blobs((24, 24), [0.5, 0.5], 1)
+    session = mesoforge.Session(threads=1)
+    tries = [(mesoforge.UsageError, "type 'O'", np.array([[None, 1]])), (mesoforge.InputError, "NaN", np.full((8, 8), np.nan)),
+             (mesoforge.InputError, "is empty", image[:0]), (mesoforge.InputError, "axes", np.zeros((2,) * 5)),
+             (mesoforge.UsageError, "type 'U1'", np.array([["a"]])), (mesoforge.UsageError, "type 'c16'", image + 1j)]
+    for name in ("characterize", "match", "compare", "properties"):
+        for kind, part, array in tries:
+            inputs = [image, array] if name == "compare" else [array]
+            more = {"conductivity": [1, 2]} if name == "properties" else {}
+            raises(kind, part, lambda: session.run(name, *inputs, **more))
+    raises(mesoforge.InputError, "", lambda: session.run("compare", image, np.zeros((4, 4, 4, 4))))
+
+    def fail(*_):
+        raise ArithmeticError("of a callback")
+
+    def call_again(*_):
+        session.run("info", image)
+
+    for name, more in (("match", {"size": [12, 12], "max_iter": 20, "plan": "off"}),):
+        raises(ArithmeticError, "of a callback", lambda: session.run(name, image, progress=fail, **more))
+        raises(mesoforge.UsageError, "is in a call", lambda: session.run(name, image, progress=call_again, **more))
+    check(session.run("info", image).figures["shape"] == [24, 24], "the session does not go on")
+    target = session.characterize(image, limit_to=4)
+    session.close()
+    raises(mesoforge.UsageError, "closed", lambda: session.run("info", image))
+    raises(mesoforge.UsageError, "closed", lambda: target.save("x.h5", session=session))
+    with mesoforge.Session(threads=1) as other:
+        target.save("x.h5", session=other)
+        for kind in ("b1", "i4", "i8", "f4", "f8", ">f8", ">i4"):
+            array = image.astype(kind)
+            for lay in (np.asfortranarray(array), array[::-1, ::-1].copy()[::-1, ::-1], np.repeat(array, 2, 1)[:, ::2]):
+                check(np.array_equal(other.characterize(lay, limit_to=4)["all/s2"], target["all/s2"]),
+                      f"{kind} {lay.strides}: other statistics")
+
+
+def examples():
+    for name in ("verbs", "mcrpy", "devices"):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            failed, tried = doctest.testmod(sys.modules[f"mesoforge.{name}"])
+        check(tried > 0 and failed == 0, f"{name}: {said.getvalue()}")
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        mesoforge.mcrpy.print_gpu_status()
+    check("GPUs" in said.getvalue(), said.getvalue())
+    raises(mesoforge.UsageError, "16 bits", lambda: mesoforge.mcrpy.setup_gpus(enable_mixed_precision=True))
+    dmcr = mesoforge.mcrpy.DMCR(mesoforge.mcrpy.setup_gpus(memory_limit=1000), limit_to=4)
+    raises(mesoforge.InputError, "none.h5", lambda: dmcr.reconstruct("none.h5", (8, 8)))
+
+
+def main():
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for _ in range(SETS):
+            same_synth()
+            same_compare()
+            same_match()
+        targets()
+        results()
+        models()
+        bad_inputs()
+        examples()
+        os.chdir("/")
+    print(f"{SETS} sets, {time.monotonic() - begin:.1f} s")
+
+
+main()
+finish("library_verbs")

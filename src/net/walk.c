@@ -10,6 +10,7 @@
 #include "kernels/segment.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/net/phases.h"
 #include "src/net/region.h"
 #include "src/net/rounds.h"
@@ -42,6 +43,7 @@ struct mf_walk {
     enum mf_scope scope; /* are */
     int hunting;
     const struct mf_node *bad; /* the first that wrote what is not finite */
+    double exchanged;          /* seconds */
 };
 
 /* -- guarded memory -- */
@@ -282,13 +284,25 @@ static void exchange(struct mf_walk *walk, const struct mf_node *node, const str
                                        .array = array->at,
                                        .n = mf_shape_count(&array->shape)};
     uint64_t *number = &walk->started[node->in[0]];
+    const double began = mf_now();
 
     if (!by) return;
     if (node->op == MF_OP_START)
         *number = by->start(by->context, &what);
     else
         by->finish(by->context, *number);
+    walk->exchanged += mf_now() - began;
 }
+
+static void settle(struct mf_walk *walk)
+{
+    const double began = mf_now();
+
+    walk->exchange->settle(walk->exchange->context);
+    walk->exchanged += mf_now() - began;
+}
+
+double mf_walk_exchanged(const struct mf_walk *walk) { return walk->exchanged; }
 
 static int host_side(const struct mf_net *net, int from, int to)
 {
@@ -545,7 +559,7 @@ void mf_walk_run(struct mf_walk *walk, const struct mf_list *list)
             i = run_segment(walk, list, k, i);
         else
             run_alone(walk, list, k, i++);
-    if (walk->exchange) walk->exchange->settle(walk->exchange->context);
+    if (walk->exchange) settle(walk);
 }
 
 size_t mf_walk_rounds(const struct mf_walk *walk, const struct mf_list *list)

@@ -59,6 +59,9 @@ const struct mf_node *mf_walk_bad(const struct mf_walk *walk);
  * host memory; a caller does before it writes a value there. */
 void mf_walk_settle(struct mf_walk *walk);
 
+/** Seconds that this rank has spent in exchanges since the walk was opened, waiting for others among them. */
+double mf_walk_exchanged(const struct mf_walk *walk);
+
 /** The most rounds that a region took in the last walk of the list (rounds.h); 0: it has none. */
 size_t mf_walk_rounds(const struct mf_walk *walk, const struct mf_list *list);
 

@@ -76,6 +76,48 @@ static int place(const struct mf_parts *parts, size_t stages, struct mf_device_m
     return MF_OK;
 }
 
+/* -- by speeds -- */
+
+/* Fills one stage after the other for @p most seconds. Returns 0: that does not suffice. */
+static int fill_for(size_t parts, const double *operations, size_t stages, const double *speed, double most,
+                    size_t *stage)
+{
+    size_t s = 0, count = 0;
+    double sum = 0;
+
+    for (size_t k = 0; k < parts; ++k) {
+        if (count > 0 && (sum + operations[k] > most * speed[s] || parts - k + s + 1 == stages)) {
+            if (++s == stages) return 0;
+            sum = 0;
+            count = 0;
+        }
+        sum += operations[k];
+        ++count;
+        if (sum > most * speed[s]) return 0;
+        stage[k] = s;
+    }
+    return 1;
+}
+
+double mf_place_by_speed(size_t parts, const double *operations, size_t stages, const double *speed, size_t *stage)
+{
+    double low = 0, high = 0, slowest = INFINITY;
+
+    for (size_t s = 0; s < stages; ++s) slowest = fmin(slowest, speed[s]);
+    for (size_t k = 0; k < parts; ++k) high += operations[k] / slowest;
+    high *= 1 + 1e-6; /* rounding */
+    for (int turn = 0; turn < 60 && high - low > 1e-6 * high; ++turn) {
+        const double middle = (low + high) / 2;
+
+        if (fill_for(parts, operations, stages, speed, middle, stage))
+            high = middle;
+        else
+            low = middle;
+    }
+    (void)fill_for(parts, operations, stages, speed, high, stage);
+    return high;
+}
+
 /* -- by a map -- */
 
 static int read_devices(const char *text, struct mf_map *map, struct mf_place_devices *devices)

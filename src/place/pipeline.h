@@ -29,4 +29,9 @@ int mf_place_stages(const struct mf_parts *parts, size_t stages, const char *map
 int mf_place_cores(const struct mf_parts *parts, const char *map, const struct mf_language *model,
                    struct mf_device_map *placement, size_t *cores);
 
+/** Cuts a chain of parts into runs for stages, each of at least one part. Their speeds [stages] are operations per
+ * second. The longest time of a stage is the least possible. Returns it, and puts the stages of parts into @p stage
+ * [parts]. There are at least as many parts as stages. Local. */
+double mf_place_by_speed(size_t parts, const double *operations, size_t stages, const double *speed, size_t *stage);
+
 #endif

@@ -12,6 +12,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/train/balance.h"
 #include "src/train/loop_tell.h"
 #include "src/train/replicas.h"
 #include "src/train/train_priv.h"
@@ -342,6 +343,7 @@ static int go(struct mf_loop *loop)
         mf_loop_write_step(loop, &step);
         MF_TRY(check_finite(loop, &step, &bad));
         if (t->opts.compare && t->step % t->opts.compare == 0 && t->comm->size > 1) MF_TRY(mf_replicas_compare(t));
+        MF_TRY(mf_balance(t));
         if (loop->stepped) MF_TRY(loop->stepped(loop->grown, loop, &step));
         if (t->step % each == 0 || t->step == t->opts.schedule.steps) MF_TRY(end_epoch(loop));
         if (is_last(loop)) break;

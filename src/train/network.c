@@ -217,7 +217,7 @@ static int both_ways(struct mf_network *n, const struct mf_network_wish *wish, c
     MF_TRY(forward(n, wish, name, 1, pass));
     MF_TRY(mf_parts_frozen(n->net, wish->freeze));
     if (wish->compile != MF_COMPILE_NONE) n->joined = mf_pass_fuse(pass->list, wish->recompute, wish->scope);
-    if (n->stages > 1) MF_TRY(mf_pipeline_mark(n, pass->list));
+    if (n->stages > 1) MF_TRY(mf_pipeline_mark(n, wish->cut, pass->list));
     mf_pass_grad(pass->list, n->heads, pass->loss, ALL);
     mf_pass_rerun(pass->list, wish->recompute);
     mf_pass_recompute(pass->list, wish->recompute, wish->stage == 3 || n->stages > 1);
@@ -381,7 +381,7 @@ int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, 
     if (wish->micro > 0) MF_TRY(training(n, wish));
     MF_TRY(forward(n, wish, "evaluate", 0, &n->evaluate));
     if (wish->compile != MF_COMPILE_NONE) mf_pass_fuse(n->evaluate.list, MF_RECOMPUTE_NONE, wish->scope);
-    if (n->stages > 1) MF_TRY(mf_pipeline_mark(n, n->evaluate.list));
+    if (n->stages > 1) MF_TRY(mf_pipeline_mark(n, wish->cut, n->evaluate.list));
     count_mixtures(n);
     if (n->stages > 1) {
         mf_pipeline_leave(n, n->evaluate.list);
@@ -403,6 +403,7 @@ void mf_network_free(struct mf_network *n)
     free(n->norm);
     free(n->slot);
     mf_device_map_free(&n->cut);
+    free(n->operations);
     mf_net_free(n->net);
     *n = (struct mf_network){0};
 }

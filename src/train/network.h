@@ -38,6 +38,7 @@ struct mf_network_wish {
     size_t ranks, rank;       /* that pass other samples */
     struct mf_partners split; /* ranks that share every layer and pass the same samples; of at most 1: none do */
     size_t stages, own;       /* of a pipeline, and this rank's; at most 1 stage: it has all of the network */
+    const size_t *cut;        /* stages of its parts; NULL: by operations */
     enum mf_recompute recompute;
     enum mf_compile compile;
     enum mf_scope scope; /* of what is compiled */
@@ -103,6 +104,7 @@ struct mf_network {
     struct mf_pipe_slot *slot;
     struct mf_list *begin;    /* clears gradients; NULL: they are not added to */
     struct mf_device_map cut; /* stages of its parts */
+    double *operations;       /* of parts [cut.parts] in forward */
     size_t mixtures, mixture; /* layers of experts; how many are in earlier stages, and so not here */
     int *norm, norms;         /* values [layout.buckets]: squared norm of the own gradients of a bucket; array of all */
     int biases;               /* array of the balance biases of all mixtures; -1: there are none */

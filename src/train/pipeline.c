@@ -2,6 +2,7 @@
 #include "src/train/pipeline.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
@@ -12,27 +13,34 @@ size_t mf_pipeline_slots(size_t micro, size_t stages, size_t stage) { return mf_
 
 /* -- stages -- */
 
-static int cut(const struct mf_list *list, size_t stages, struct mf_device_map *placement)
+static int cut(const struct mf_list *list, const size_t *given, struct mf_network *n)
 {
     size_t *part = MF_MUST(malloc((list->nodes + 1) * sizeof *part), "parts");
     struct mf_parts parts = {.count = mf_parts_number(list, part, NULL)};
-    int rc;
+    int rc = MF_OK;
 
     parts.part = MF_MUST(calloc(parts.count, sizeof *parts.part), "operations of parts");
     for (size_t i = 0; i < list->nodes; ++i)
         parts.part[part[i]].operations += mf_node_operations(list->net, &list->node[i]);
-    rc = mf_place_stages(&parts, stages, NULL, NULL, placement);
+    n->operations = MF_MUST(malloc(parts.count * sizeof *n->operations), "operations of parts");
+    for (size_t k = 0; k < parts.count; ++k) n->operations[k] = parts.part[k].operations;
+    if (given) {
+        mf_device_map_new(&n->cut, parts.count);
+        memcpy(n->cut.device, given, parts.count * sizeof *given);
+    } else {
+        rc = mf_place_stages(&parts, n->stages, NULL, NULL, &n->cut);
+    }
     free(parts.part);
     free(part);
     return rc;
 }
 
-int mf_pipeline_mark(struct mf_network *n, struct mf_list *list)
+int mf_pipeline_mark(struct mf_network *n, const size_t *given, struct mf_list *list)
 {
     const struct mf_parts none = {0}; /* single weights are where their parts are */
     size_t *stage;
 
-    if (!n->cut.device) MF_TRY(cut(list, n->stages, &n->cut));
+    if (!n->cut.device) MF_TRY(cut(list, given, n));
     stage = MF_MUST(malloc((list->nodes + 1) * sizeof *stage), "stages");
     mf_device_map_nodes(&n->cut, &none, list, stage);
     for (size_t i = 0; i < list->nodes; ++i) list->node[i].stage = (int)stage[i];

@@ -4,6 +4,7 @@
 #include "kernels/form/compare.h"
 #include "kernels/form/route.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/train/phases.h"
 #include "src/train/pipeline.h"
 #include "src/train/slots.h"
@@ -128,6 +129,15 @@ int mf_trainer_leads(const struct mf_trainer *t) { return !t->weights.tensor || 
 
 int mf_trainer_silent(const struct mf_trainer *t) { return !mf_network_answers(&t->network) || !mf_trainer_leads(t); }
 
+/* Stages are compared by the time that they work. */
+static void run_timed(struct mf_trainer *t, const struct mf_list *list)
+{
+    const double began = mf_now(), waited = mf_walk_exchanged(t->walk);
+
+    mf_walk_run(t->walk, list);
+    t->busy += mf_now() - began - (mf_walk_exchanged(t->walk) - waited);
+}
+
 /* The list of micro-batch @p m that reads samples. A rank without samples left walks it, too, so that sums over ranks
  * find it. All ranks hear of a refusal behind these sums. */
 static void pass_one(struct mf_trainer *t, size_t m, int *rc)
@@ -139,7 +149,7 @@ static void pass_one(struct mf_trainer *t, size_t m, int *rc)
         *rc = read;
         mf_feed(&t->scorer, pass, NULL, NULL);
     }
-    mf_walk_run(t->walk, pass->list);
+    run_timed(t, pass->list);
     mf_trainer_fetch(t, pass->list, pass->results, MF_FETCH_PASSES + m);
 }
 
@@ -176,7 +186,7 @@ static void act(void *context, enum mf_pipe_do what, size_t m)
         break;
     case MF_PIPE_BACKWARD:
         keep_numbers(t, slot, 1);
-        mf_walk_run(t->walk, slot->backward);
+        run_timed(t, slot->backward);
         if (t->slots) mf_slots_add(t->slots);
         break;
     case MF_PIPE_GIVE: mf_walk_run(t->walk, slot->give); break;

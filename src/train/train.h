@@ -54,6 +54,8 @@ struct mf_train_opts {
     size_t effective;   /* samples of a step, over all ranks */
     size_t tensor;      /* ranks that share every layer, and pass the same samples; at most 1: none do */
     size_t stages;      /* of a pipeline, each with some of the layers; at most 1: there is none */
+    size_t balance;     /* after so many steps their times are compared (balance.h); 0: never */
+    const size_t *cut;  /* stages of the parts of the network; NULL: by operations */
     uint64_t seed;
     struct mf_beside beside;
     size_t slots; /* parts of a step by which the weights are the same to the bit on any number of ranks (slots.h); 0:
@@ -119,6 +121,11 @@ struct mf_trainer {
     size_t skipped;
     int rounds; /* parameters differ by rounding between ranks (replicas.h), and a line has said so */
     struct mf_scale scale;
+    size_t *cut;  /* opts.cut, if stages were cut anew */
+    double busy;  /* seconds of lists without exchanges, since the last call of mf_balance() */
+    double *work; /* [works] the same of each step since stages were compared */
+    size_t works;
+    double longest; /* seconds of a step in the slowest stage, before they were cut anew; 0: they were not */
 };
 
 /** Sums of a step. The losses of further heads stand behind that of the first. */
@@ -179,6 +186,10 @@ void mf_trainer_close(struct mf_trainer *trainer);
  */
 struct mf_carry;
 int mf_trainer_rebuild(struct mf_trainer *trainer, const struct mf_experts *experts, const struct mf_carry *carry);
+
+/** Makes the network anew with other stages: @p stage [parts]. Weights are at their start. Refuses (agreed) as
+ * mf_trainer_open(). */
+int mf_trainer_recut(struct mf_trainer *trainer, const size_t *stage);
 
 /** How many ranks would share so many experts; 1: every rank has all. Local. */
 size_t mf_trainer_ways(const struct mf_trainer *trainer, size_t experts);

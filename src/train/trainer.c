@@ -61,6 +61,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .split = {MF_GROUP_TENSOR, tensor, number % tensor},
                                     .stages = mf_max(1, opts->stages),
                                     .own = mf_train_stage(opts, number),
+                                    .cut = opts->cut,
                                     .recompute = opts->recompute,
                                     .compile = opts->compile,
                                     .scope = opts->scope,
@@ -379,6 +380,18 @@ int mf_trainer_rebuild(struct mf_trainer *t, const struct mf_experts *experts, c
     return rc;
 }
 
+int mf_trainer_recut(struct mf_trainer *t, const size_t *stage)
+{
+    const size_t bytes = t->network.cut.parts * sizeof *stage;
+    size_t *cut = MF_MUST(malloc(bytes + 1), "a cut");
+
+    memcpy(cut, stage, bytes);
+    unbuild(t);
+    free(t->cut);
+    t->opts.cut = t->cut = cut;
+    return build(t);
+}
+
 int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct mf_queue *queue,
                     const struct mf_dataset *set, const struct mf_train_opts *opts, struct mf_trainer *t)
 {
@@ -405,6 +418,8 @@ void mf_trainer_close(struct mf_trainer *t)
     mf_reader_close(t->reader);
     free(t->sums);
     free(t->id);
+    free(t->cut);
+    free(t->work);
     *t = (struct mf_trainer){0};
 }
 

@@ -101,6 +101,8 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     MF_TRY(at_least_one("loss-scale-window", o->scale_window));
     MF_TRY(at_least_one("loss-scale-hysteresis", o->scale_patience));
     MF_TRY(at_least_one("max-skips", o->max_skips));
+    if (o->balance_stages < 0)
+        return mf_fail(MF_USAGE, "--balance-stages %ld: it cannot be negative", o->balance_stages);
     if (o->compare < 0) return mf_fail(MF_USAGE, "--compare-replicas %ld: it cannot be negative", o->compare);
     if (!(o->loss_scale >= 1 && o->loss_scale <= MOST_SCALE && exp2(rint(log2(o->loss_scale))) == o->loss_scale))
         return mf_fail(MF_USAGE, "--loss-scale %g: it must be a power of two from 1 to 2^32", o->loss_scale);

@@ -135,6 +135,8 @@ const struct mf_opt mf_train_rows[] = {
     ROW("loss-scale-window", scale_window, MF_LONG, "2000", "fp16: steps in a row after which the factor doubles"),
     ROW("loss-scale-hysteresis", scale_patience, MF_LONG, "1", "fp16: steps that are skipped before the factor halves"),
     ROW("max-skips", max_skips, MF_LONG, "20", "end after so many steps in a row whose gradients are not finite"),
+    ROW("balance-stages", balance_stages, MF_LONG, "100",
+        "with --pp: cut stages anew whose times differ by more than 15 % over so many steps; 0: never"),
     ROW("compare-replicas", compare, MF_LONG, "500",
         "ranks compare their copies of the parameters after every so many steps; 0: never"),
     MF_SAME("use-ddp", "zero", "0", "the same as --zero 0"),
@@ -538,6 +540,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
                                    .readers = mf_train_free_workers(o->workers) ? 1 : strtoul(o->workers, NULL, 10),
                                    .skips = (size_t)o->max_skips,
                                    .compare = (size_t)o->compare,
+                                   .balance = (size_t)o->balance_stages,
                                    .compile = (enum mf_compile)mf_options_choice(COMPILES, o->compile_mode),
                                    .bucket = BUCKET};
     if (opts->optimiser != MF_OP_SGD)

@@ -37,6 +37,7 @@ void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, c
                   "balance");
     if (strcmp(o->strategy, "expert_parallel") != 0)
         MF_UNUSED(s, "it is of --parallel-strategy expert_parallel", "expert-ways");
+    if (mf_train_asked_stages(o, (size_t)s->comm->size) <= 1) MF_UNUSED(s, "it is of --pp", "balance-stages");
     if (!o->monitor) MF_UNUSED(s, "it is of --monitor-gpu", "monitor-interval");
     if (o->precision[0] != 'f')
         MF_UNUSED(s, "it needs --precision-type fp16", "loss-scale", "loss-scale-window", "loss-scale-hysteresis");

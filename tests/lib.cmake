@@ -18,9 +18,10 @@ if(NOT MF_SANITIZE)
     $<TARGET_FILE:libmesoforge> ${PROJECT_SOURCE_DIR})
   add_test(NAME lib_python_verbs COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/library_verbs.py $<TARGET_FILE:mesoforge>
     $<TARGET_FILE:libmesoforge> ${PROJECT_SOURCE_DIR})
+  add_test(NAME notebooks COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/notebooks.py $<TARGET_FILE:libmesoforge> ${PROJECT_SOURCE_DIR})
   add_test(NAME lib_python_ranks COMMAND ${MF_MPIEXEC} -n 3 /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/library_ranks.py
     $<TARGET_FILE:libmesoforge> ${PROJECT_SOURCE_DIR})
-  set_tests_properties(lib_symbols lib_abi lib_python lib_python_verbs lib_python_ranks PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(lib_symbols lib_abi lib_python lib_python_verbs lib_python_ranks notebooks PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endif()
 
 # The host starts and ends MPI, and lends a communicator of its own.

@@ -125,9 +125,9 @@ static int mean_of(struct asker *a, const char *name, int share, int rows)
     return flat(a, mf_build_matmul(a->b, name, share, rows, 0));
 }
 
-/* Gives [n each][width]. All boxes make features, and the words of a question choose among them: a product, where a sum
- * learns late which phase and direction are asked. @p words [n each][length][width] are rows of words alone. In the
- * encoder's rows, which are normed, a rare word hardly counts. */
+/* Gives [n each][width]: features of all boxes times numbers of a question. A sum of both learns late which phase and
+ * direction are asked. @p words [n each][length][width]: rows of words alone. The encoder norms its own, and then a rare
+ * word hardly counts. */
 static int boxes_of(struct asker *a, int words)
 {
     const size_t wide = WIDER * a->width, objects = a->in->objects;

@@ -126,8 +126,8 @@ static int mean_of(struct asker *a, const char *name, int share, int rows)
 }
 
 /* Gives [n each][width]: features of all boxes times numbers of a question. A sum of both learns late which phase and
- * direction are asked. @p words [n each][length][width]: rows of words alone. The encoder norms its own, and then a rare
- * word hardly counts. */
+ * direction are asked. @p words [n each][length][width] are rows of words alone. The encoder norms its rows. Then a
+ * rare word hardly counts. */
 static int boxes_of(struct asker *a, int words)
 {
     const size_t wide = WIDER * a->width, objects = a->in->objects;

@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) void each(struct cells *c, visit *s
             }
 }
 
-/* Those at both ends of the axis. */
+/* Visits the cells at both ends of the axis. */
 static inline __attribute__((always_inline)) void each_end(struct cells *c, visit *see)
 {
     const int a = c->flow->axis;

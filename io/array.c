@@ -15,6 +15,7 @@
 #include "io/dataset_priv.h"
 #include "io/decode.h"
 #include "io/dream3d.h"
+#include "io/fields.h"
 #include "io/foreign.h"
 #include "io/guard.h"
 #include "io/h5.h"
@@ -139,7 +140,7 @@ static int refuse_others(struct mf_h5 *file, const char *path)
     if (strcmp(schema, MF_SCHEMA_DATASET) == 0 || (!*schema && mf_h5_has(file, MF_SET_X)))
         return mf_fail(MF_INPUT, "'%s' is a dataset of samples, but a microstructure is needed; try: mesoforge info %s",
                        path, path);
-    if (!*schema) return MF_OK;
+    if (!*schema || strcmp(schema, MF_SCHEMA_FIELDS) == 0) return MF_OK;
     return mf_fail(MF_INPUT,
                    "'%s' is not a volume of mesoforge: it has no %s; name an array as FILE:ARRAY, "
                    "mesoforge info lists them",

@@ -84,7 +84,7 @@ static int has_vtk(const struct mf_micro *m) { return m->slab.dims[1] > 1 && m->
 /* Two equal planes of their own. */
 static int has_layer(const struct mf_micro *m) { return m->slab.dims[0] == 1 && has_vtk(m); }
 
-static int make_vtk(struct mf_h5 *file, const struct mf_micro *m)
+int mf_h5_vtk(struct mf_h5 *file, const struct mf_micro *m)
 {
     const size_t *d = m->slab.dims;
     const int64_t version[2] = {1, 0};
@@ -93,7 +93,6 @@ static int make_vtk(struct mf_h5 *file, const struct mf_micro *m)
     const double origin[3] = {0, 0, 0}, spacing[3] = {m->spacing[2], m->spacing[1], m->spacing[0]};
     const double direction[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
-    if (!has_vtk(m)) return MF_OK;
     MF_TRY(mf_h5_group(file, "/VTKHDF/PointData"));
     MF_TRY(mf_h5_put_ints(file, "/VTKHDF", "Version", 2, version));
     MF_TRY(mf_h5_put_ascii(file, "/VTKHDF", "Type", "ImageData"));
@@ -101,9 +100,17 @@ static int make_vtk(struct mf_h5 *file, const struct mf_micro *m)
     MF_TRY(mf_h5_put_reals(file, "/VTKHDF", "Origin", 3, origin));
     MF_TRY(mf_h5_put_reals(file, "/VTKHDF", "Spacing", 3, spacing));
     MF_TRY(mf_h5_put_reals(file, "/VTKHDF", "Direction", 9, direction));
-    MF_TRY(mf_h5_put_ascii(file, "/VTKHDF/PointData", "Scalars", "phase"));
+    return mf_h5_put_ascii(file, "/VTKHDF/PointData", "Scalars", "phase");
+}
+
+static int make_vtk(struct mf_h5 *file, const struct mf_micro *m)
+{
+    const size_t *d = m->slab.dims;
+
+    if (!has_vtk(m)) return MF_OK;
+    MF_TRY(mf_h5_vtk(file, m));
     if (!has_layer(m)) return mf_h5_link(file, MF_MICRO_DATASET, VTK_PHASE);
-    return mf_h5_dataset(file, VTK_PHASE, MF_H5_U8, 3, (size_t[3]){planes, d[1], d[2]});
+    return mf_h5_dataset(file, VTK_PHASE, MF_H5_U8, 3, (size_t[3]){2, d[1], d[2]});
 }
 
 static size_t volume_bytes(const struct mf_micro *m, const struct mf_provenance *p)

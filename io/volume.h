@@ -24,6 +24,10 @@ int mf_volume_may_write(const char *path);
 int mf_h5_provenance(struct mf_h5 *file, const char *schema, const char *created,
                      const struct mf_provenance *provenance);
 
+/** Writes the attributes of VTKHDF image data. Its arrays belong into /VTKHDF/PointData, phase among them. They have
+ * two equal planes where the microstructure has one. Not collective. MF_OUTPUT. */
+int mf_h5_vtk(struct mf_h5 *file, const struct mf_micro *micro);
+
 /** Now, ISO 8601 UTC, rank 0's clock on all ranks. Collective. */
 void mf_created(const struct mf_comm *comm, char text[MF_UNIT_TEXT]);
 

@@ -191,10 +191,10 @@ static int solve(struct mf_flow *flow, struct mf_conduct *out)
     MF_TRY(mf_flow_codes(flow));
     MF_TRY(mf_flow_idle(flow));
     out->carries = (double)flow->carrying / ((double)n[0] * (double)n[1] * (double)n[2]);
-    if (flow->carrying == 0) return MF_OK;
-    MF_TRY(mf_flow_levels(flow));
-    MF_TRY(mf_flow_settle(flow, out));
-    return check_fluxes(flow, out);
+    if (flow->carrying) MF_TRY(mf_flow_levels(flow));
+    if (flow->carrying) MF_TRY(mf_flow_settle(flow, out));
+    if (flow->opts->take) MF_TRY(mf_flow_fields(flow, flow->carrying > 0));
+    return flow->carrying ? check_fluxes(flow, out) : MF_OK;
 }
 
 int mf_conduct(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena, const struct mf_micro *micro,

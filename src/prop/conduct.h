@@ -18,11 +18,24 @@ enum mf_conduct_boundary {
     MF_CONDUCT_CENTRES   /* on plates through the centres of the first and last voxels */
 };
 
+/** Potential and flux at the centres of this rank's voxels: planes [first, first + count) of the volume. Ranks that
+ * solve alike give all of them to rank 0. */
+struct mf_conduct_fields {
+    int axis; /* of the potential difference */
+    size_t first, count;
+    float *potential; /* [count][ny][nx] 0 to 1; NAN where nothing flows */
+    float *flux;      /* [count][ny][nx][3] along x, y, z: conductivity times gradient, whose mean is 1 along the axis.
+                         So the mean of the flux is the conductivity. Voxels on plates through centres have none */
+};
+
 struct mf_conduct_opts {
     enum mf_conduct_boundary boundary;
     int sides_periodic;      /* plates and centres: the other axes are joined; else no flux leaves through them */
     double tolerance;        /* of the conductivity, relative */
     double k[MF_PHASES_MAX]; /* of each phase, in units of the largest */
+    int (*take)(void *context,
+                const struct mf_conduct_fields *fields); /* NULL, or what sees the solution; collective */
+    void *context;
 };
 
 /** Refuses (MF_USAGE) conductivities of --conductivity that none can have, or whose contrast is too large. Local. */

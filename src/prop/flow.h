@@ -81,6 +81,9 @@ double mf_flow_conductivity(const struct mf_flow *flow, double energy);
 /** Solves from the potential in flow->x on. Collective; MF_NUMERIC, agreed. */
 int mf_flow_settle(struct mf_flow *flow, struct mf_conduct *out);
 
+/** Gives opts->take the solution; @p carries: there is one. Collective; MF_MEMORY, agreed, and as opts->take. */
+int mf_flow_fields(const struct mf_flow *flow, int carries);
+
 /** Conductance of the face between cells of two codes, along an axis. */
 float mf_flow_face(const struct mf_flow *flow, int axis, uint8_t a, uint8_t b);
 

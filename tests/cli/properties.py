@@ -230,6 +230,35 @@ def images():
         check(done.status == status and said in done.err, f"{words}: {done}")
 
 
+def fields():
+    """The mean of the flux is the conductivity, in every plane. The potential rises from plate to plate, and is none where nothing flows."""
+    h5py = runs.optional("h5py")
+    if not h5py:
+        return
+    for words in (("--conductivity", 0, 2), ("--conductivity", 0.1, 2, "--spacing", 1, 1.2, 0.7, "--boundary", "periodic"), ("--conducting", 1, "--boundary", "centres")):
+        first = None
+        for ranks in (1, 3):
+            k = properties("volume.npy", *words, "--axes", "zx", "--fields", "f.vtkhdf", "--tolerance", 1e-6, ranks=ranks)["conductivity"]
+            with h5py.File("f.vtkhdf") as f:
+                got = {name: array[:] for name, array in f["/VTKHDF/PointData"].items()}
+            first = first or got
+            check(all(np.array_equal(got[name], first[name], equal_nan=got[name].dtype.kind == "f") for name in first), f"{words}: fields of {ranks} ranks")
+        for axis, name in ((0, "z"), (2, "x")):
+            inner = slice(1, -1) if "centres" in words else slice(None)
+            flux, potential = (np.moveaxis(field, axis, 0)[inner] for field in (got[f"flux_{name}"][..., 2 - axis].astype(float), got[f"potential_{name}"]))
+            check(np.isclose(flux.mean(), k[name], rtol=1e-5) and np.allclose(flux.mean(axis=(1, 2)), k[name], rtol=2e-3), f"{words}: flux along {name}: {flux.mean()}, {k[name]}")
+            still = np.moveaxis(np.abs(got[f"flux_{name}"]).sum(-1) == 0, axis, 0)[inner]
+            check((np.diff(np.nanmean(potential, axis=(1, 2))) > 0).all() and still[np.isnan(potential)].all(), f"{words}: potential along {name}")
+    np.save("flat.npy", blobs((20, 24), (0.5, 0.5), 1, 2))
+    k = properties("flat.npy", "--conductivity", 0.1, 1, "--fields", "flat.vtkhdf", "--tolerance", 1e-6)["conductivity"]
+    with h5py.File("flat.vtkhdf") as f:
+        flux = f["/VTKHDF/PointData/flux_y"][:]
+        check(flux.shape == (2, 20, 24, 3) and (flux[0] == flux[1]).all() and np.isclose(flux[..., 1].mean(), k["y"], rtol=1e-5), "fields of an image")
+    before = sorted(os.listdir())
+    done = runs.run(PROGRAM, "properties", "flat.npy", "--conductivity", 0.1, 1, "--fields", "none.vtkhdf", fault="io.write:visit=3")
+    check(done.status == 7 and sorted(os.listdir()) == before, f"a full disk: {done}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("volume.npy", blobs((44, 36, 34), (0.5, 0.5), 5, 2.5))
@@ -245,5 +274,6 @@ with tempfile.TemporaryDirectory() as folder:
     columns()
     added()
     images()
+    fields()
     os.chdir("/")
 finish("properties")

@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/micrograph.h"
+#include "src/cmd/recon/properties_fields.h"
 #include "src/cmd/recon/properties_set.h"
 #include "src/cmd/refused.h"
 #include "src/cmd/unused.h"
@@ -21,7 +22,7 @@ struct properties {
     struct mf_reals conductivity, spacing;
     struct mf_longs conducting, labels, crop;
     struct mf_texts axes;
-    const char *boundary, *sides, *threshold, *dataset, *unit, *edge_for;
+    const char *boundary, *sides, *threshold, *dataset, *unit, *edge_for, *fields;
     double tolerance;
     int crop_bar, error_bars;
 };
@@ -42,6 +43,8 @@ static const struct mf_opt rows[] = {
            "the errors of the grid and of the sample as well; takes about three times as long"),
     MF_OPT(properties, "edge-for", edge_for, MF_TEXT, NULL,
            "only the edge of a volume whose conductivity would deviate by so much, as 1%"),
+    MF_OPT(properties, "fields", fields, MF_TEXT, NULL,
+           "FILE.vtkhdf gets potential and flux at the voxels, for ParaView"),
     MF_LABEL_ROWS(properties),
     MF_ARRAY_ROWS(properties),
     MF_OPT_END};
@@ -98,6 +101,8 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(find_axes(&o->axes, wanted));
     MF_TRY(find_share(o->edge_for, &share));
     MF_TRY(mf_spacing_check(&o->spacing));
+    if (o->fields && mf_options_positional(session->options, NULL) > 1)
+        return mf_fail(MF_USAGE, "--fields is of one file; leave the others out");
     if (session->common->dry_run) return mf_fail(MF_USAGE, "properties has no --dry-run: it only computes");
     return mf_crop_check(&o->crop, o->crop_bar);
 }
@@ -230,6 +235,33 @@ static int warn_of_seams(struct mf_session *s, const struct mf_micro *micro, con
     return MF_OK;
 }
 
+/** Along all axes; @p opts gives the solutions away, if somebody takes them. */
+static int conduct_axes(struct mf_session *s, const struct mf_micro *micro, const struct mf_conduct_opts *opts,
+                        struct mf_conducted *c)
+{
+    struct mf_conduct_opts own = *opts;
+
+    own.take = NULL; /* not of parts and blocks */
+    for (int a = 0; a < 3; ++a) {
+        if (!c->wanted[a]) continue;
+        MF_TRY(mf_conduct(s->comm, s->queue, s->arena, micro, a, opts, &c->axis[a]));
+        if (c->has_errors) MF_TRY(find_errors(s, micro, a, &own, c));
+    }
+    return MF_OK;
+}
+
+static int conduct_with_fields(struct mf_session *s, const char *path, const struct mf_micro *micro,
+                               struct mf_conduct_opts *opts, struct mf_conducted *c)
+{
+    struct mf_properties_fields fields;
+
+    if (!path) return conduct_axes(s, micro, opts, c);
+    MF_TRY(mf_properties_fields_open(s, path, micro, c->wanted, c->most, &fields));
+    opts->take = mf_properties_fields_take;
+    opts->context = &fields;
+    return mf_fields_close(fields.file, conduct_axes(s, micro, opts, c));
+}
+
 static int conduct_file(struct mf_session *s, const struct properties *o, struct mf_micro *micro,
                         struct mf_conducted *c)
 {
@@ -249,12 +281,7 @@ static int conduct_file(struct mf_session *s, const struct properties *o, struct
     c->has_errors = o->error_bars || o->edge_for;
     if (opts.boundary == MF_CONDUCT_PERIODIC) MF_TRY(warn_of_seams(s, micro, c));
     MF_TRY(find_share(o->edge_for, &c->share));
-    for (int a = 0; a < 3; ++a) {
-        if (!c->wanted[a]) continue;
-        MF_TRY(mf_conduct(s->comm, s->queue, s->arena, micro, a, &opts, &c->axis[a]));
-        if (c->has_errors) MF_TRY(find_errors(s, micro, a, &opts, c));
-    }
-    return MF_OK;
+    return conduct_with_fields(s, o->fields, micro, &opts, c);
 }
 
 static int do_file(struct mf_session *s, const struct properties *o, const char *file, struct mf_conducted *c)
@@ -335,7 +362,7 @@ static int run_set(struct mf_session *s, const struct properties *o, const char 
                                       .axes = o->axes.count > 0};
 
     MF_UNUSED(s, "the samples of a dataset are phases", "labels", "threshold", "spacing", "unit", "crop", "crop-bar");
-    MF_UNUSED(s, "a dataset gets conductivities alone", "error-bars", "edge-for");
+    MF_UNUSED(s, "a dataset gets conductivities alone", "error-bars", "edge-for", "fields");
     MF_TRY(find_axes(&o->axes, of.columns.wanted));
     set_solver(o, &of.columns.opts);
     MF_TRY(to_cores(s));
@@ -350,6 +377,7 @@ static int run_files(struct mf_session *s, const struct properties *o, size_t fi
     size_t done = 0;
     int rc = mf_session_may_write(s, s->common->output, ".json");
 
+    if (rc == MF_OK) rc = mf_session_may_write(s, o->fields, ".vtkhdf");
     if (rc == MF_OK && s->common->output) rc = mf_session_spares(s, s->common->output, files, file);
     if (rc == MF_OK) rc = to_cores(s);
     if (o->edge_for) MF_UNUSED(s, "--edge-for prints nothing but the edge", "error-bars");

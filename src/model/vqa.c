@@ -126,7 +126,7 @@ static int mean_of(struct asker *a, const char *name, int share, int rows)
 }
 
 /* Gives [n each][width]: features of all boxes times numbers of a question. A sum of both learns late which phase and
- * direction are asked. @p words [n each][length][width] are rows of words alone. The encoder norms its rows. Then a
+ * direction are asked. Rows of words alone are @p words [n each][length][width]. The encoder norms its rows. Then a
  * rare word hardly counts. */
 static int boxes_of(struct asker *a, int words)
 {

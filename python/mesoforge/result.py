@@ -153,6 +153,17 @@ class Target(_Picture):
             check(lib.mesoforge_target_mean(session._open(), handles, given, len(targets), byref(mean)))
         return cls(mean)
 
+    @classmethod
+    def join(cls, z, y, x):
+        """One target from three of images: slices normal to z look like the first, to y like the second, to x like the
+        third. match(target=..) makes an anisotropic volume of it."""
+        from .session import Session
+
+        with tempfile.TemporaryDirectory() as folder, Session(threads=1, trust_files=True) as session:
+            path = os.path.join(folder, "joined.h5")
+            _session().run("merge", z, y, z_file=x, output=path)
+            return cls.load(path, session=session)
+
 
 Characterization = Target
 

@@ -85,14 +85,14 @@ def synth(*, session=None, progress=None, **options):
     return run("synth", session=session, progress=progress, **options)
 
 
-_KINDS = {"classify": "classes", "regress": "columns"}
+_KINDS = {"classify": "classes", "regress": "columns", "answer": "questions"}
 
 
 def _kind_of(model, session):
     said = run("info", model, session=session).figures.get("model", {})
     kinds = [kind for kind, key in _KINDS.items() if key in said]
     if not kinds:
-        raise UsageError(f"the model of '{model}' has neither classes nor columns", 'kind="answer"')
+        raise UsageError(f"the model of '{model}' has no classes, columns or questions")
     return kinds[0]
 
 
@@ -100,7 +100,7 @@ def infer(model, *images, kind=None, session=None, progress=None, **options):
     """What a trained model says of images: a list with a dictionary for each.
 
     model: the path of a model file. kind: "classify", "regress" or "answer"; without one the file says it.
-    A model for questions wants question="..".
+    A model for questions wants question="..", or several of them.
     """
     kind = kind or _kind_of(model, session)
     said = run("infer " + kind, model, *images, session=session, progress=progress, **options).figures
@@ -113,9 +113,15 @@ predict = infer
 def train(kind, data, *, session=None, progress=None, **options):
     """Trains a network, as `mesoforge train KIND` does: results_dir="FOLDER" gets model.safetensors.
 
-    data: the path of a dataset. The session trusts files: Session(trust_files=True).
+    kind: "classify", "regress", "vqa", "unet" or "moe". data: the path of a dataset. The session trusts files:
+    Session(trust_files=True).
     """
     return run("train " + kind, data=data, session=session, progress=progress, **options)
+
+
+def generate(model, *, session=None, progress=None, **options):
+    """Makes a dataset of new samples by a model of train("unet", ..): output="FILE.h5", num_samples=1000."""
+    return run("generate", model=model, session=session, progress=progress, **options)
 
 
 def probe(*, session=None, **options):

@@ -151,6 +151,10 @@ def targets():
     check(np.array_equal(made.array, want), "the path of a target gives another structure")
     mean = mesoforge.Target.mean([target, mesoforge.characterize(1 - image, limit_to=6)], [0.25, 0.75])
     check(abs(mean["all/fraction"][1, 0] - 0.5) < 1e-12, f"a mean of {mean['all/fraction']}")
+    sides = [mesoforge.characterize(blobs((32, 32), [0.5, 0.5], seed), limit_to=6) for seed in (1, 2, 3)]
+    joined = mesoforge.Target.join(*sides)
+    same = [np.array_equal(joined[f"{side}/s2"], one["all/s2"]) for side, one in zip("zyx", sides)]
+    check(all(same), "a joined target has other sides")
     s2 = target["all/s2"][1, 0]
     check(mesoforge.reconstruct({"FFTCorrelations": s2}, **{**options, "descriptor_types": None}).array.shape == (16, 16),
           "an array is no target")
@@ -211,6 +215,12 @@ def models():
                 np.save(f"image{k}.npy", image)
             want = verb(f"infer {kind}", f"verb-{kind}/model.safetensors", *(f"image{k}.npy" for k in range(3)), "--json")
             check(plain(said) == plain(want["predictions"]), f"{kind}: {said}, and the verb {want['predictions']}")
+        mesoforge.synth(num_samples=24, questions=2, size=[16, 16], output="asked.h5", session=session)
+        mesoforge.train("vqa", "asked.h5", epochs=1, results_dir="vqa", session=session)
+        asked = ["what is the morphology?", "is the light phase connected?"]
+        answers = mesoforge.infer("vqa/model.safetensors", images[0], question=asked, session=session)
+        check([one["question"] for one in answers] == asked and all(0 < one["probability"] <= 1 for one in answers),
+              f"answers {answers}")
         raises(mesoforge.UsageError, "results-dir=FOLDER", lambda: mesoforge.train("classify", "set.h5", session=session))
         exact = mesoforge.estimate("own-regress/model.safetensors", session=session)
         check(exact["kind"] == "mlp" and sum(part["weights"] for part in exact["parts"]) > 1000, f"estimate says {exact}")

@@ -136,10 +136,21 @@ static int second_array(struct mf_list *list, size_t from, int array)
     return second;
 }
 
-static void gather_in_host_memory(struct mf_net *net, struct stay *stay)
+/* Is the own piece all of it, in host memory? */
+static int is_whole(const struct mf_layout *layout, const struct stay *stay)
 {
+    return stay->gathered == layout->bucket[stay->bucket].own_parameters;
+}
+
+static void gather_in_host_memory(struct mf_net *net, const struct mf_layout *layout, struct stay *stay)
+{
+    const struct mf_bucket *bucket = &layout->bucket[stay->bucket];
     const struct mf_value *array = &net->value[stay->array];
 
+    if (bucket->pieces == 1) {
+        stay->gathered = bucket->own_parameters;
+        return;
+    }
     stay->gathered = mf_value_new(net, MF_ROLE_ACTIVATION, array->shape, "%s.host", array->name);
     net->value[stay->gathered].place = MF_PLACE_HOST;
     net->value[stay->gathered].group = net->value[stay->array].group;
@@ -151,9 +162,10 @@ static void start_gather(struct mf_list *list, size_t at, const struct mf_layout
     struct mf_net *net = list->net;
     const int own = layout->bucket[stay->bucket].own_parameters;
     const struct mf_shape shape = net->value[own].shape;
-    const int to =
-        mf_value_view(net, stay->gathered, layout->bucket[stay->bucket].piece * mf_shape_bytes(&shape), shape, ".own");
+    int to;
 
+    if (is_whole(layout, stay)) return;
+    to = mf_value_view(net, stay->gathered, layout->bucket[stay->bucket].piece * mf_shape_bytes(&shape), shape, ".own");
     exchange(list, at, MF_OP_START, MF_EXCHANGE_GATHER, stay->gathered);
     copy(list, at, own, to);
 }
@@ -194,10 +206,10 @@ static size_t join(const struct mf_layout *layout, const struct stay *forward, s
     return left;
 }
 
-static void end_gather(struct mf_list *list, size_t at, const struct stay *stay)
+static void end_gather(struct mf_list *list, size_t at, const struct mf_layout *layout, const struct stay *stay)
 {
     if (stay->gathered != stay->array) mf_copy_begin(list, at, stay->gathered, stay->array);
-    exchange(list, at, MF_OP_FINISH, MF_EXCHANGE_GATHER, stay->gathered);
+    if (!is_whole(layout, stay)) exchange(list, at, MF_OP_FINISH, MF_EXCHANGE_GATHER, stay->gathered);
 }
 
 /* A gather starts at the first reader of the bucket before. Common ones do not look at those of experts: so all ranks
@@ -219,7 +231,7 @@ static void gather_all(struct mf_list *list, const struct mf_layout *layout, str
 {
     find_starts(layout, stay, n);
     for (size_t k = n; k-- > 0;) {
-        end_gather(list, stay[k].first, &stay[k]);
+        end_gather(list, stay[k].first, layout, &stay[k]);
         for (size_t next = n; next-- > k;)
             if (stay[next].start == k) start_gather(list, stay[k].first, layout, &stay[next]);
     }
@@ -232,10 +244,10 @@ static void bring_all(struct mf_list *list, const struct mf_layout *layout, stru
         const size_t at = stay[k].first;
 
         mf_copy_end(list, at, stay[k].gathered, stay[k].array, MF_WAITS_HOST);
-        if (k + 1 < n) end_gather(list, at, &stay[k + 1]);
+        if (k + 1 < n) end_gather(list, at, layout, &stay[k + 1]);
         if (k + 2 < n) start_gather(list, at, layout, &stay[k + 2]);
         if (k > 0) continue;
-        end_gather(list, at, &stay[0]);
+        end_gather(list, at, layout, &stay[0]);
         if (n > 1) start_gather(list, at, layout, &stay[1]);
         start_gather(list, at, layout, &stay[0]);
     }
@@ -252,7 +264,7 @@ void mf_pass_fetch(struct mf_list *list, const struct mf_layout *layout)
     m = join(layout, stay, n, stay + n, m);
     for (size_t k = n; k < n + m; ++k) stay[k].array = stay[k].gathered = second_array(list, seed, stay[k].array);
     n += m;
-    for (size_t k = 0; layout->offload && k < n; ++k) gather_in_host_memory(list->net, &stay[k]);
+    for (size_t k = 0; layout->offload && k < n; ++k) gather_in_host_memory(list->net, layout, &stay[k]);
     (layout->offload ? bring_all : gather_all)(list, layout, stay, n);
     free(stay);
 }

@@ -170,6 +170,9 @@ static inline size_t mf_train_stage(const struct mf_train_opts *opts, size_t ran
     return rank / mf_max(1, opts->tensor) % mf_max(1, opts->stages);
 }
 
+/** Are parameters in host memory, whatever ranks there are? Local. */
+static inline int mf_train_streams(const struct mf_train_opts *opts) { return opts->offload && opts->stage == 3; }
+
 /** The network that one of @p ranks makes with these options. Its bytes and operations are known before any run. */
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
                                      size_t rank);

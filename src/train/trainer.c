@@ -55,7 +55,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .batch = opts->batch,
                                     .micro = passes_of(set, opts, ranks, rank),
                                     .slots = opts->slots > 0,
-                                    .stage = ranks > 1 ? opts->stage : 0,
+                                    .stage = ranks > 1 || mf_train_streams(opts) ? opts->stage : 0,
                                     .ranks = ranks,
                                     .rank = rank,
                                     .split = {MF_GROUP_TENSOR, tensor, number % tensor},

@@ -188,7 +188,9 @@ static int settings(const void *context, const struct mf_placement *place, size_
     if (n == 0 || trial > n) return 0;
     mf_plan_set(s, "batch", batch[trial == 0 ? n - 1 : trial - 1]);
     mf_plan_set(s, "passes", passes_of(w, place->ranks, mf_plan_get(s, "batch")));
-    mf_plan_set(s, "zero", sharers > 1 ? (size_t)w->stage.least + stage : 0);
+    mf_plan_set(s, "zero",
+                sharers > 1 || (w->stage.least == 3 && w->offload.least + (int)offload) ? (size_t)w->stage.least + stage
+                                                                                        : 0);
     mf_plan_set(s, "recompute", (size_t)w->recompute.least + again);
     set_rare(s, "offload", (size_t)w->offload.least + offload);
     set_rare(s, "spill", w->spill);

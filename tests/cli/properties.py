@@ -95,6 +95,9 @@ def several():
     mixed = properties("v1.npy", "flat.npy", "--conductivity", 0.2, 2)
     done = runs.run(PROGRAM, "properties", "v1.npy", "flat.npy", "--conductivity", 1, 1)
     check(mixed["mean"] == {} and "of 2 files:" not in done.out and "there is no mean: some files are images" in done.err, f"a volume and an image: {done}, {mixed['mean']}")
+    low, high = got["bounds"]["wiener"]
+    f = np.mean([file["phases"][1]["fraction"] for file in got["files"]])
+    check(np.isclose(high, 0.2 * (1 - f) + 2 * f) and np.isclose(1 / low, (1 - f) / 0.2 + f / 2) and "bounds" not in mixed, f"bounds of the mean: {got['bounds']}")
     one = got["files"][0]
     check(str(one["shape"]) == "[20, 20, 20]" and isinstance(one["iterations"]["z"], int), f"sizes and counts are integers: {one}")
     f = [phase["fraction"] for phase in one["phases"]]

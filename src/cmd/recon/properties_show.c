@@ -144,10 +144,14 @@ static void tensor_text(FILE *to, const struct mf_conducted *c)
     fputc('\n', to);
 }
 
+static void bounds_text(FILE *to, struct mf_conduct_bounds b)
+{
+    fprintf(to, "%.5g to %.5g (Wiener), %.5g to %.5g (Hashin-Shtrikman)\n", b.series, b.parallel, b.hashin_low,
+            b.hashin_high);
+}
+
 void mf_conducted_text(FILE *to, const struct mf_conducted *c)
 {
-    const struct mf_conduct_bounds b = bounds(c);
-
     if (c->share) {
         edges_text(to, c);
         return;
@@ -165,8 +169,8 @@ void mf_conducted_text(FILE *to, const struct mf_conducted *c)
         if (c->has_errors) errors_text(to, c, a);
     }
     tensor_text(to, c);
-    fprintf(to, "  bounds: %.5g to %.5g (Wiener), %.5g to %.5g (Hashin-Shtrikman)\n", b.series, b.parallel,
-            b.hashin_low, b.hashin_high);
+    fprintf(to, "  bounds: ");
+    bounds_text(to, bounds(c));
 }
 
 /* -- JSON -- */
@@ -203,9 +207,8 @@ static struct mf_json *history(const struct mf_conducted *c)
     return json;
 }
 
-static struct mf_json *bounds_json(const struct mf_conducted *c)
+static struct mf_json *bounds_json(struct mf_conduct_bounds b)
 {
-    const struct mf_conduct_bounds b = bounds(c);
     struct mf_json *json = mf_json_object();
 
     mf_json_reals(json, "wiener", (double[]){b.series, b.parallel}, 2);
@@ -286,7 +289,7 @@ struct mf_json *mf_conducted_json(const struct mf_conducted *c)
     MF_JSON(json, "boundary", c->boundary, "phases", phases_json(c), "conductivity", k, "relative_conductivity",
             along(c, RELATIVE), "tortuosity_factor", along(c, TAU), "tortuosity_factor_carrying",
             along(c, TAU_CARRYING), "formation_factor", along(c, FORMATION), "carrying_fraction", along(c, CARRIES),
-            "bounds", bounds_json(c), "iterations", iterations(c), "flux_spread", along(c, SPREAD));
+            "bounds", bounds_json(bounds(c)), "iterations", iterations(c), "flux_spread", along(c, SPREAD));
     MF_JSON(json, "history", history(c), "seconds", c->seconds, "bytes", c->bytes);
     return json;
 }
@@ -334,8 +337,28 @@ static int all_have(size_t files, const struct mf_conducted *of, int axis)
     return files > 1 && mf_conducted_alike(files, of);
 }
 
+/* Bounds of the mean fractions. 0: files have other phases or conductivities than the first one. */
+static int mean_bounds(size_t files, const struct mf_conducted *of, struct mf_conduct_bounds *b)
+{
+    struct mf_conducted mean = of[0];
+
+    for (size_t i = 1; i < files; ++i) {
+        if (of[i].phases != mean.phases || of[i].ndim != mean.ndim) return 0;
+        for (int p = 0; p < mean.phases; ++p)
+            if (of[i].k[p] != mean.k[p] || of[i].label[p] != mean.label[p]) return 0;
+    }
+    for (int p = 0; p < mean.phases; ++p) {
+        mean.fraction[p] = 0;
+        for (size_t i = 0; i < files; ++i) mean.fraction[p] += of[i].fraction[p] / (double)files;
+    }
+    *b = bounds(&mean);
+    return files > 1;
+}
+
 void mf_conducted_means_text(FILE *to, size_t files, const struct mf_conducted *of)
 {
+    struct mf_conduct_bounds b;
+
     for (int a = 0; a < 3; ++a) {
         const struct mf_conducted_mean m = mf_conducted_mean(files, of, a);
 
@@ -343,12 +366,16 @@ void mf_conducted_means_text(FILE *to, size_t files, const struct mf_conducted *
             fprintf(to, "%s of %zu files: conductivity %.6g +- %.2g (95 %% interval of the mean), deviation %.3g\n",
                     mf_axis_name(a), files, m.mean, m.interval, m.deviation);
     }
+    if (!mean_bounds(files, of, &b)) return;
+    fprintf(to, "bounds of the mean fractions: ");
+    bounds_text(to, b);
 }
 
 struct mf_json *mf_conducted_means_json(size_t files, const struct mf_conducted *of, struct mf_json *each)
 {
     struct mf_json *json = mf_json_object(), *mean = mf_json_object(), *deviation = mf_json_object();
     struct mf_json *interval = mf_json_object();
+    struct mf_conduct_bounds b;
 
     for (int a = 0; a < 3; ++a) {
         const struct mf_conducted_mean m = mf_conducted_mean(files, of, a);
@@ -359,5 +386,6 @@ struct mf_json *mf_conducted_means_json(size_t files, const struct mf_conducted 
         mf_json_real(interval, mf_axis_name(a), m.interval);
     }
     MF_JSON(json, "files", each, "mean", mean, "deviation", deviation, "interval", interval);
+    if (mean_bounds(files, of, &b)) mf_json_put(json, "bounds", bounds_json(b));
     return json;
 }

@@ -140,14 +140,16 @@ static struct mf_site site_of(const struct mf_candidates *s, size_t i)
 {
     const struct mf_polish *p = s->polish;
     size_t v = s->pick[i].voxel, plane = plane_of(s);
+    struct mf_site site = {.at = {(uint32_t)(p->slab.first + v / plane), (uint32_t)(v % plane / s->labels.nx),
+                                  (uint32_t)(v % s->labels.nx)},
+                           .from = s->moves.from,
+                           .to = s->moves.to,
+                           .energy = -s->pick[i].score,
+                           .rest = s->rest[i],
+                           .order = (p->slab.first * plane + v) * (size_t)p->phases + s->moves.to};
 
-    return (struct mf_site){.at = {(uint32_t)(p->slab.first + v / plane), (uint32_t)(v % plane / s->labels.nx),
-                                   (uint32_t)(v % s->labels.nx)},
-                            .from = s->moves.from,
-                            .to = s->moves.to,
-                            .energy = -s->pick[i].score,
-                            .rest = s->rest[i],
-                            .order = (p->slab.first * plane + v) * (size_t)p->phases + s->moves.to};
+    if (p->property) mf_property_change(p->property, v, site.from, site.to, site.change);
+    return site;
 }
 
 size_t mf_candidates_find(struct mf_candidates *s, uint8_t from, uint8_t to, struct mf_site *site, uint32_t *window)

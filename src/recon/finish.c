@@ -7,6 +7,13 @@
 #include "src/recon/grid.h"
 #include "src/recon/phases.h"
 
+/* A result of mean-field annealing needs no swaps, unless it is worse than the grey field or misses a property. Whoever
+ * asks for rounds of swaps gets them. */
+static int needs_swaps(const struct mf_grid *r)
+{
+    return !mf_grid_uses_mean_field(r) || r->opts->polish_rounds > 0 || r->result->loss_cut > r->result->loss;
+}
+
 static struct mf_polish polish_of(const struct mf_grid *r)
 {
     return (struct mf_polish){.comm = r->comm,
@@ -22,6 +29,8 @@ static struct mf_polish polish_of(const struct mf_grid *r)
                               .g = r->optimiser.g,
                               .label = r->label,
                               .fixed = r->fixed,
+                              .property = r->property,
+                              .until_met = r->property && !needs_swaps(r),
                               .whole_clusters = mf_grid_connects(r),
                               .rounds = r->opts->polish_rounds,
                               .asked = mf_grid_asked};
@@ -75,17 +84,10 @@ static int polish(struct mf_grid *r, struct mf_polish *p)
     p->after_round = after_round;
     rc = polish_or_less(r, p);
     if (rc != MF_OK) return lacks_memory(r, p, rc) ? MF_OK : rc;
-    if (!r->leaving)
+    if (!r->leaving && !(p->until_met && p->tried == 0))
         mf_info("polish: %ld swap%s of %ld tried, %.2f s", p->swaps, MF_S(p->swaps), p->tried,
                 r->result->polish_seconds + mf_now() - r->stage_start);
     return MF_OK;
-}
-
-/* A result of mean-field annealing needs no swaps, unless it is worse than the grey field. Whoever asks for rounds of
- * swaps gets them. */
-static int needs_swaps(const struct mf_grid *r)
-{
-    return !mf_grid_uses_mean_field(r) || r->opts->polish_rounds > 0 || r->result->loss_cut > r->result->loss;
 }
 
 int mf_solve_can_polish(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts)
@@ -100,7 +102,7 @@ int mf_solve_can_polish(const size_t dims[3], const struct mf_target *target, co
 
 static int polishes(const struct mf_grid *r)
 {
-    return needs_swaps(r) && mf_solve_can_polish(r->slab.dims, r->target, r->opts);
+    return (needs_swaps(r) || r->property) && mf_solve_can_polish(r->slab.dims, r->target, r->opts);
 }
 
 static int anneal(struct mf_grid *r, struct mf_polish *p)
@@ -231,7 +233,7 @@ int mf_grid_finish(struct mf_grid *r)
         MF_TRY(work_on_labels(r));
         if (r->leaving) return MF_OK;
         label_loss(r, &out->loss_final);
-    } else if (r->opts->polish && needs_swaps(r)) {
+    } else if (r->opts->polish && (needs_swaps(r) || r->property)) {
         mf_info(r->opts->objective.mean && r->slab.dims[0] > 1
                     ? "no polish: swaps are judged by every slice, not by their mean"
                     : "no polish: it needs S2 or S2_3D among the descriptors, with lags (--limit_to 2 or more)");

@@ -300,16 +300,6 @@ static void update_mean_error(struct work *w, size_t d, size_t p, double grey, d
         w->grey_slope[p] += 8 * v_weight * (*mf_objective_seen(o, w->v_term, d, p) - s->v_target[p] + 4 * grey);
 }
 
-/* In the unit of the loss, which is MSE. */
-static int add_properties(struct work *w, float *x, float *g, double *loss)
-{
-    double errors = 0;
-
-    MF_TRY(mf_property_eval(w->grid->property, x, g, 1 / w->grid->scale, HOLD, &errors));
-    *loss += errors / w->grid->scale;
-    return MF_OK;
-}
-
 /* Expected loss with the lead, and its gradient. */
 static int evaluate(void *context, float *x, float *g, double *loss)
 {
@@ -325,7 +315,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     for (size_t p = 0; p < w->phases; ++p) w->grey_slope[p] = mf_objective_centre_slope(r->objective, p);
     for (size_t d = 0; d < w->sides; ++d)
         for (size_t p = 0; p < w->phases; ++p) update_mean_error(w, d, p, grey[p], loss, &r->loss);
-    if (r->property) MF_TRY(add_properties(w, x, g, loss));
+    if (r->property) MF_TRY(mf_property_eval(r->property, x, g, 1, HOLD, loss));
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
     mf_grid_snapshot(r, x);
     return MF_OK;

@@ -136,17 +136,32 @@ static void rank_sites(struct mf_polish_work *w, size_t first, size_t end, uint3
     for (size_t i = 0; i < end - first; ++i) order[i] = (uint32_t)ranked[i].place;
 }
 
+/* Errors of properties are squared: beyond what sites alone change, and after the round's other swaps. */
+static double second_order(const struct mf_polish_work *w, uint32_t i, uint32_t j)
+{
+    const struct mf_property *p = w->polish->property;
+    const struct mf_site *a = &w->swap.sites.site[i], *b = &w->swap.sites.site[j];
+    double then[MF_PROPERTIES];
+
+    if (!p) return 0;
+    for (int k = 0; k < MF_PROPERTIES; ++k) then[k] = w->moved[k] + a->change[k] + b->change[k];
+    return mf_property_gain(p, then) - mf_property_gain(p, w->moved) - mf_property_slope(p, a->change) -
+           mf_property_slope(p, b->change);
+}
+
 /* Makes a swap, whose sites alone have the energies ei and ej, if it lowers the loss. */
 static int try_swap(struct mf_polish_work *w, uint32_t i, uint32_t j, double ei, double ej)
 {
     struct mf_swap *swap = &w->swap;
-    const double e = ei + ej + mf_swap_interaction(swap, i, j);
+    const double e = ei + ej + mf_swap_interaction(swap, i, j) + second_order(w, i, j);
 
     ++w->polish->tried;
     if (!(e < -1e-7 * w->loss) || (w->polish->whole_clusters && mf_swap_meet(swap, i, j))) return 0;
     mf_swap_apply(swap, i);
     mf_swap_apply(swap, j);
     swap->used[i] = swap->used[j] = MOVED;
+    for (int k = 0; w->polish->property && k < MF_PROPERTIES; ++k)
+        w->moved[k] += swap->sites.site[i].change[k] + swap->sites.site[j].change[k];
     w->predicted += e;
     return 1;
 }
@@ -257,7 +272,10 @@ static void set_rests(struct mf_polish_work *w)
     for (size_t i = 0; i < w->swap.sites.count; ++i) {
         struct mf_site *s = &w->swap.sites.site[i];
 
-        s->rest = alone ? 0 : s->rest - (float)mf_swap_linear(&w->swap, i);
+        if (!alone)
+            s->rest -= (float)mf_swap_linear(&w->swap, i);
+        else
+            s->rest = w->polish->property ? (float)mf_property_slope(w->polish->property, s->change) : 0;
     }
 }
 
@@ -293,6 +311,7 @@ static int one_round(struct mf_polish_work *w, size_t *begin, uint32_t *order, l
     start = mf_now();
     *swaps = 0;
     w->predicted = 0;
+    memset(w->moved, 0, sizeof w->moved);
     for (int k = 0; k < kinds; k += 2) {
         rank_sites(w, begin[k], begin[k + 1], order);
         rank_sites(w, begin[k + 1], begin[k + 2], order + (begin[k + 1] - begin[k]));
@@ -386,12 +405,18 @@ static int wants_to_end(struct mf_polish_work *w, struct mf_polish_state *at)
     return 0;
 }
 
+/* Has it done what it was begun for? */
+static int is_met(const struct mf_polish_work *w)
+{
+    return w->failed || (w->polish->until_met && mf_property_met(w->polish->property));
+}
+
 static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
 {
     long most = w->polish->rounds > 0 ? w->polish->rounds : ROUNDS_MAX;
     struct mf_polish_state at;
 
-    for (start(w, &at); at.round < most && at.idle < 5 && w->limit > 0;) {
+    for (start(w, &at); at.round < most && at.idle < 5 && w->limit > 0 && !is_met(w);) {
         double before = w->loss;
         char text[80];
         long swaps;
@@ -399,7 +424,8 @@ static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
         MF_TRY(one_round(w, begin, order, &swaps));
         if (swaps == 0) break;
         mf_polish_refresh(w);
-        judge(w, before, swaps, &at.idle);
+        if (!w->failed) judge(w, before, swaps, &at.idle);
+        MF_TRY(w->failed);
         ++at.round;
         mf_debug("polish round %ld: %ld swap%s, loss %.4e, promised %.2e", at.round, swaps, MF_S(swaps), w->loss,
                  before + w->predicted);
@@ -407,7 +433,7 @@ static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
         mf_progress("polish", at.round, w->polish->rounds, text); /* 0: nobody knows how many */
         if (wants_to_end(w, &at)) break;
     }
-    return MF_OK;
+    return w->failed;
 }
 
 int mf_polish_run(struct mf_polish *polish)

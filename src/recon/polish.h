@@ -5,6 +5,7 @@
 
 #include "kernels/slices/flip.h"
 #include "src/recon/objective.h"
+#include "src/recon/property.h"
 
 /** State of a polish between two rounds. With the labels, the rest of the polish depends only on this. */
 struct mf_polish_state {
@@ -34,6 +35,8 @@ struct mf_polish {
     uint8_t *label;                /* in/out [voxels], device */
     const uint8_t *fixed;          /* [voxels], device: labels to keep; MF_LABEL_OPEN: free; or NULL */
     int whole_clusters;            /* no swap divides or joins clusters */
+    struct mf_property *property;  /* its errors count too, by mf_property_flips(); or NULL */
+    int until_met;                 /* the polish ends when they are within their tolerance */
     int plain;                     /* the mean slice's error is not corrected, and no gradient is needed */
     size_t most;                   /* most sites of one kind of move per round; 0: chosen */
     long rounds;                   /* most rounds; 0: until a round gains almost nothing */

@@ -31,9 +31,11 @@ struct mf_polish_work {
     uint32_t *order;              /* [2 most]: sites of a kind and of its opposite, sorted by energy */
     struct mf_ranked *ranked;     /* [most]: one kind of moves, for sorting */
     double loss;
-    double predicted; /* change of the loss that the round's swaps predict */
-    long limit;       /* most swaps of a kind in a round */
-    size_t booked;    /* bytes that the exchange of sites uses for a short time */
+    double moved[MF_PROPERTIES]; /* changes of properties that the round's swaps predict */
+    int failed;                  /* code of the last refresh */
+    double predicted;            /* change of the loss that the round's swaps predict */
+    long limit;                  /* most swaps of a kind in a round */
+    size_t booked;               /* bytes that the exchange of sites uses for a short time */
 };
 
 /** Takes everything a polish needs. Collective; refuses (agreed); mf_polish_close() accepts an incomplete one. */
@@ -44,8 +46,9 @@ void mf_polish_close(struct mf_polish_work *work);
 void mf_polish_set_mean_error(struct mf_polish_work *work, double *const mean_error[MF_SIDES]);
 
 /**
- * Recomputes, at the current binary field: the gradient (if not plain), the residual windows and V of all slices on all
- * ranks, the loss that the polish lowers, and the mean slices' errors, which the next refresh corrects. Collective.
+ * w->failed: MF_OK, or the code (agreed) of the solves for properties. Recomputes, at the current binary field: the
+ * gradient (if not plain), the residual windows and V of all slices on all ranks, the loss that the polish lowers, and
+ * the mean slices' errors, which the next refresh corrects. Collective.
  */
 void mf_polish_refresh(struct mf_polish_work *work);
 

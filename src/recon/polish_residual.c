@@ -329,6 +329,7 @@ void mf_polish_refresh(struct mf_polish_work *w)
             }
     }
     for (size_t d = 0; d < w->swap.sites.sides; ++d) loss += new_mean_error(w, d);
+    w->failed = p->property ? mf_property_flips(p->property, p->until_met, p->x, p->g, &loss) : MF_OK;
     w->loss = loss;
 }
 

@@ -9,8 +9,11 @@
 #include "src/base/err.h"
 #include "src/prop/grey.h"
 
-static const double FLOOR = 0.01; /* times the largest */
-static const double UNIT = 100;   /* an error of 1 % weighs as much as a loss of 1e-6 */
+/* Times the largest. With 0.01 conductivities beside an insulator came out 20 % too small. */
+static const double FLOOR = 1e-5;
+static const double UNIT = 0.01; /* an error of 1 % weighs as much as a loss (MSE) of 1e-6 */
+/* Swaps that follow for the sake of properties alone weigh errors so much more. */
+static const double FIRM = 4;
 static const double TOLERANCE = 1e-4;
 
 struct mf_property {
@@ -24,12 +27,12 @@ struct mf_property {
     double last[MF_PROPERTIES];
     struct mf_conduct_grey *grey[MF_PROPERTIES];
     float *potential[MF_PROPERTIES];
-    /* [slab voxels] host memory: conductivities, a derivative, the sum of them */
-    float *k, *slope, *pull;
-    float *x, *g; /* host memory beside the device's; NULL: the host can touch that */
-    int begun;
-    long age;    /* evaluations since the last solve, */
-    double loss; /* ... which gave that */
+    /* [slab voxels] host memory: conductivities, derivatives by them, the derivative of the loss */
+    float *k, *slope[MF_PROPERTIES], *pull;
+    float *x, *g;    /* host memory beside the device's; NULL: the host can touch that */
+    int begun, firm; /* firm: errors weigh more */
+    long age;        /* evaluations since the last solve, */
+    double loss;     /* ... which gave that */
 };
 
 static size_t voxels_of(const struct mf_property *p) { return mf_slab_voxels(&p->slab); }
@@ -44,16 +47,15 @@ static int take_all(struct mf_property *p)
     const size_t n = voxels_of(p);
 
     p->k = take(p, n);
-    p->slope = take(p, n);
     p->pull = take(p, n);
-    if (!p->k || !p->slope || !p->pull) return MF_MEMORY;
+    if (!p->k || !p->pull) return MF_MEMORY;
     if (mf_apart(p->queue)) {
         p->x = take(p, p->fields * n);
         p->g = take(p, p->fields * n);
         if (!p->x || !p->g) return MF_MEMORY;
     }
     for (size_t i = 0; i < p->opts.count; ++i)
-        if (!(p->potential[i] = take(p, n))) return MF_MEMORY;
+        if (!(p->potential[i] = take(p, n)) || !(p->slope[i] = take(p, n))) return MF_MEMORY;
     return MF_OK;
 }
 
@@ -84,12 +86,12 @@ void mf_property_close(struct mf_property *p)
     if (!p) return;
     for (size_t i = 0; i < p->opts.count; ++i) {
         mf_conduct_grey_close(p->grey[i]);
+        mf_arena_give(p->queue->host, p->slope[i]);
         mf_arena_give(p->queue->host, p->potential[i]);
     }
     mf_arena_give(p->queue->host, p->g);
     mf_arena_give(p->queue->host, p->x);
     mf_arena_give(p->queue->host, p->pull);
-    mf_arena_give(p->queue->host, p->slope);
     mf_arena_give(p->queue->host, p->k);
     free(p);
 }
@@ -144,23 +146,23 @@ static void pull_fields(const struct mf_property *p, const float *x, double fact
 
 /* -- evaluation -- */
 
+static double weight_of(const struct mf_property *p) { return UNIT * p->opts.weight * (p->firm ? FIRM : 1); }
+static double off_of(const struct mf_property *p, size_t i) { return p->last[i] / p->opts.at[i].of - 1; }
+
 /* Adds one property to pull and loss. */
 static int add(struct mf_property *p, size_t i)
 {
-    const double want = p->opts.at[i].of, weight = UNIT * p->opts.weight;
     const size_t n = voxels_of(p);
     struct mf_conduct got;
-    double off;
     float times;
 
     if (!p->begun) mf_conduct_grey_begin(p->grey[i], p->potential[i]);
     MF_TRY(mf_conduct_grey_solve(p->grey[i], p->k, p->potential[i], &got));
-    mf_conduct_grey_slope(p->grey[i], p->slope);
+    mf_conduct_grey_slope(p->grey[i], p->slope[i]);
     p->last[i] = got.k;
-    off = got.k / want - 1;
-    p->loss += weight * off * off;
-    times = (float)(2 * weight * off / want);
-    for (size_t v = 0; v < n; ++v) p->pull[v] += times * p->slope[v];
+    p->loss += weight_of(p) * off_of(p, i) * off_of(p, i);
+    times = (float)(2 * weight_of(p) * off_of(p, i) / p->opts.at[i].of);
+    for (size_t v = 0; v < n; ++v) p->pull[v] += times * p->slope[i][v];
     return MF_OK;
 }
 
@@ -184,9 +186,90 @@ int mf_property_eval(struct mf_property *p, const float *x, float *g, double fac
     p->queue->backend->sync(p->queue);
     if (p->x) p->queue->backend->get(p->queue, p->x, x, bytes);
     if (!p->begun || ++p->age >= hold) MF_TRY(solve(p, at));
-    *loss += p->loss;
+    *loss += factor * p->loss;
     if (p->g) p->queue->backend->get(p->queue, p->g, g, bytes);
     pull_fields(p, at, factor, to);
+    if (p->g) p->queue->backend->put(p->queue, g, p->g, bytes);
+    return MF_OK;
+}
+
+/* -- flips -- */
+
+/* The field in a ball of conductivity k in a medium of m goes as 1 / (k + 2 m). So the derivative by k integrates to
+ * slope (to - from) (from + 2 m) / (to + 2 m), where 2 m is from + to. */
+void mf_property_change(const struct mf_property *p, size_t v, int from, int to, float change[MF_PROPERTIES])
+{
+    const double a = of_phase(p, from), b = of_phase(p, to);
+
+    for (size_t i = 0; i < p->opts.count; ++i)
+        change[i] = (float)(p->slope[i][v] * (b - a) * (2 * a + b) / (2 * b + a) / p->opts.at[i].of);
+}
+
+double mf_property_slope(const struct mf_property *p, const float change[MF_PROPERTIES])
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < p->opts.count; ++i) sum += 2 * weight_of(p) * off_of(p, i) * change[i];
+    return sum;
+}
+
+double mf_property_gain(const struct mf_property *p, const double change[MF_PROPERTIES])
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < p->opts.count; ++i) sum += weight_of(p) * change[i] * (2 * off_of(p, i) + change[i]);
+    return sum;
+}
+
+int mf_property_met(const struct mf_property *p)
+{
+    int met = 1;
+
+    for (size_t i = 0; i < p->opts.count; ++i) met &= fabs(off_of(p, i)) <= p->opts.tolerance;
+    return met;
+}
+
+static int phase_at(const struct mf_property *p, const float *x, size_t v)
+{
+    if (p->fields == 1) return x[v] > 0.5F;
+    for (size_t f = 0; f < p->fields; ++f)
+        if (x[f * voxels_of(p) + v] > 0.5F) return (int)f;
+    return 0;
+}
+
+static void pull_flips(const struct mf_property *p, const float *x, float *g)
+{
+    const size_t n = voxels_of(p);
+
+#pragma omp parallel for num_threads(p->queue->threads)
+    for (size_t v = 0; v < n; ++v) {
+        const int from = phase_at(p, x, v);
+        float change[MF_PROPERTIES];
+
+        for (int to = 0; to < p->phases; ++to) {
+            if (to == from) continue;
+            mf_property_change(p, v, from, to, change);
+            if (p->fields == 1)
+                g[v] += (float)(to == 1 ? mf_property_slope(p, change) : -mf_property_slope(p, change));
+            else
+                g[(size_t)to * n + v] += (float)mf_property_slope(p, change);
+        }
+    }
+}
+
+int mf_property_flips(struct mf_property *p, int firm, const float *x, float *g, double *loss)
+{
+    const size_t bytes = p->fields * voxels_of(p) * sizeof *x;
+    const float *at = p->x ? p->x : x;
+
+    p->queue->backend->sync(p->queue);
+    if (p->x) p->queue->backend->get(p->queue, p->x, x, bytes);
+    p->begun = 0;
+    p->firm = firm;
+    MF_TRY(solve(p, at));
+    *loss += p->loss;
+    if (p->g) p->queue->backend->get(p->queue, p->g, g, bytes);
+    pull_flips(p, at, p->g ? p->g : g);
     if (p->g) p->queue->backend->put(p->queue, g, p->g, bytes);
     return MF_OK;
 }

@@ -35,13 +35,31 @@ int mf_property_open(const struct mf_comm *comm, struct mf_queue *queue, const s
 void mf_property_close(struct mf_property *property);
 
 /**
- * Adds weight * UNIT * sum of squared relative errors to *loss, and @p factor times its gradient to @p g. Both fields
- * are device memory. @p hold evaluations share a solve. Collective; refuses (agreed) with MF_NUMERIC, MF_MEMORY.
+ * Adds factor * weight * UNIT * sum of squared relative errors to *loss, and its gradient to @p g. Both fields are
+ * device memory. @p hold evaluations share a solve. Collective; refuses (agreed) with MF_NUMERIC, MF_MEMORY.
  */
 int mf_property_eval(struct mf_property *property, const float *x, float *g, double factor, long hold, double *loss);
 
 /** Conductivity number @p i at the last evaluation; relative to the target it is 1 + error. */
 double mf_property_last(const struct mf_property *property, size_t i);
+
+/**
+ * The same for a binary field, whose voxels change phase. The first-order change of the loss if a voxel becomes p is
+ * added to its g[p]. One field gets that of becoming 1, or minus that of becoming 0. A voxel is taken as a ball in a
+ * medium of the mean of both conductivities. @p firm: errors have FIRM times the weight. Does not depend on earlier
+ * solves. Collective; refuses as mf_property_eval().
+ */
+int mf_property_flips(struct mf_property *property, int firm, const float *x, float *g, double *loss);
+
+/** After it: the change of each property, over its target, if voxel @p v of this rank changes phase. */
+void mf_property_change(const struct mf_property *property, size_t v, int from, int to, float change[MF_PROPERTIES]);
+
+/** After it: the change of the loss if properties change by that, over their targets. Its first order alone. */
+double mf_property_gain(const struct mf_property *property, const double change[MF_PROPERTIES]);
+double mf_property_slope(const struct mf_property *property, const float change[MF_PROPERTIES]);
+
+/** Are all properties of the last solve within their tolerance? */
+int mf_property_met(const struct mf_property *property);
 
 /** A checkpoint keeps this. Arrays are [slab voxels] in host memory. */
 struct mf_property_state {

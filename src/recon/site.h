@@ -9,8 +9,9 @@
 struct mf_site {
     uint32_t at[3]; /* z, y, x */
     uint8_t from, to;
-    float energy; /* first-order estimate of the change of the loss, then the exact one */
-    float rest;   /* first order without Variation; later the part that the exact energy does not cover */
+    float energy;                /* first-order estimate of the change of the loss, then the exact one */
+    float change[MF_PROPERTIES]; /* of properties (mf_property_change()) */
+    float rest; /* first order without Variation; later the part that the exact energy does not cover */
     uint64_t order;
 };
 

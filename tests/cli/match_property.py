@@ -58,10 +58,34 @@ def same_anywhere():
     check("conductivity_y=0.2" in said, f"another property: {said}")
 
 
+def swapped():
+    """Swaps after the cut meet what the field missed: of an image, of three phases, and beside an insulator. A stop among them changes nothing."""
+    np.save("sample.npy", blobs((40, 40), (0.5, 0.5), 3, 3))
+    image = ("--conductivity", 0.1, 1, "--property", "conductivity_x=0.27", "--max_iter", 60)
+    common = ("--limit_to", 6, "--descriptor_types", "S2", "Variation", "--deterministic", "--json")
+    files = []
+    for ranks, env in ((1, {}), (3, {}), (1, {"MF_FAULT": "run.leave:visit=62"})):
+        done = runs.run(PROGRAM, "match", "sample.npy", *common, *image, "--output", "like.npy", ranks=ranks, mpiexec=MPIEXEC, env={**os.environ, **env})
+        if env:
+            check(done.status == 75, f"a stop among swaps: {done}")
+            done = runs.run(PROGRAM, "match", "sample.npy", *common, *image, "--output", "like.npy", "--restart", "auto")
+            check("continuing from a checkpoint: polish" in done.err, f"not among swaps: {done.err}")
+        got = json.loads(done.out)
+        check(abs(got["properties"]["conductivity_x"]["relative_error"]) < 0.01 and got["swaps"] > 0, f"an image: {got}")
+        files.append(open("like.npy", "rb").read())
+        os.remove("like.npy")
+    check(files[0] == files[1] == files[2], "swaps differ on three ranks, or after a stop")
+    np.save("sample.npy", blobs((16, 16, 16), (0.4, 0.3, 0.3), 5, 2))
+    for words in (("--conductivity", 0, 0.2, 1, "--property", "conductivity_z=0.17"), ("--conductivity", 0, 1, 0.3, "--property", "conductivity_z=0.2", "--non_periodic")):
+        done = runs.run(PROGRAM, "match", "sample.npy", "--isotropic", *common, *words, "--max_iter", 80, "--output", "like.npy")
+        check(done.status == 0 and abs(json.loads(done.out)["properties"]["conductivity_z"]["relative_error"]) < 0.01, f"three phases: {done}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("sample.npy", blobs((20, 20, 20), (0.5, 0.5), 5, 2))
     reached()
     same_anywhere()
+    swapped()
     os.chdir("/")
 finish("match --property")

@@ -45,8 +45,8 @@ double mf_property_last(const struct mf_property *property, size_t i);
 
 /**
  * The same for a binary field, whose voxels change phase. The first-order change of the loss if a voxel becomes p is
- * added to its g[p]. One field gets that of becoming 1, or minus that of becoming 0. A voxel is taken as a ball in a
- * medium of the mean of both conductivities. @p firm: errors have FIRM times the weight. Does not depend on earlier
+ * added to its g[p]. One field gets that of becoming 1, or minus that of becoming 0. A voxel counts as a ball in a
+ * medium of the mean of both conductivities. With @p firm errors have FIRM times the weight. Does not depend on earlier
  * solves. Collective; refuses as mf_property_eval().
  */
 int mf_property_flips(struct mf_property *property, int firm, const float *x, float *g, double *loss);

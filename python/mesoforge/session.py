@@ -207,7 +207,9 @@ class Session:
         for name, value in options.items():
             if isinstance(value, dict):  # arrays by their names
                 value = [f"{key}={self._lend(f'{name}-{key}.npy', one, lent)}" for key, one in value.items()]
-            elif isinstance(value, (Slab, Result)) or (isinstance(value, np.ndarray) and value.ndim > 1):
+            elif isinstance(value, (Slab, Result)) or (
+                isinstance(value, np.ndarray) and (value.ndim > 1 or name == "mask")
+            ):
                 value = self._lend(name, value, lent)
             elif isinstance(value, os.PathLike):
                 value = os.fspath(value)

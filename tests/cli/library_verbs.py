@@ -243,6 +243,7 @@ def bad_inputs():
             more = {"conductivity": [1, 2]} if name == "properties" else {}
             raises(kind, part, lambda: session.run(name, *inputs, **more))
     raises(mesoforge.InputError, "", lambda: session.run("compare", image, np.zeros((4, 4, 4, 4))))
+    raises(mesoforge.InputError, "has 1 axis", lambda: session.characterize(image, limit_to=4, mask=image[0]))
 
     def fail(*_):
         raise ArithmeticError("of a callback")

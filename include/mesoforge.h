@@ -83,13 +83,14 @@ static inline int mesoforge_open_mpi(mesoforge_session **session, MPI_Comm comm,
 int mesoforge_on_log(mesoforge_session *session, void (*take)(void *context, int level, const char *line),
                      void *context);
 
-/** Names the function that hears of progress during calls, in the calling thread. It gets a name and the share that is
- * done, 0 to 1; less than 0: nobody knows. It answers 1 to go on, and 0 to stop. NULL: none. */
+/** Names the function that hears of progress during calls, in the calling thread, at least twice a second. It gets a
+ * name and the share that is done, 0 to 1; less than 0: nobody knows. It answers 1 to go on, and 0 to stop. NULL: none.
+ */
 int mesoforge_on_progress(mesoforge_session *session, int (*go_on)(void *context, const char *what, double share),
                           void *context);
 
-/** Asks the call that the session is in to stop, from any thread. A match obeys before its next evaluation, and returns
- * MESOFORGE_STOPPED. Without a call nothing happens. */
+/** Asks the call that the session is in to stop, from any thread. It returns MESOFORGE_STOPPED before its next
+ * evaluation, or piece of input or measure. Without a call nothing happens. */
 int mesoforge_cancel(mesoforge_session *session);
 
 /** Ends a session and its fields; results stay. Collective. NULL is accepted. */

@@ -6,8 +6,9 @@
 #include "io/decode.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
-enum { PIECE = 1 << 16 }; /* bytes */
+enum { PIECE = 1 << 16 /* bytes */, FEW = 1 << 20 /* values */ };
 
 static _Thread_local const struct mf_lent *lent_now;
 
@@ -108,18 +109,19 @@ static int is_here(const struct mf_lent *l, size_t first, size_t count)
 int mf_lent_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take, void *context)
 {
     const struct mf_lent *l = array->lent;
-    const size_t row = mf_array_row(array), most = PIECE / l->size, begin = first * row - begin_of(l), n = count * row;
     const char *whole = mf_lent_whole(l);
+    const size_t row = mf_array_row(array), most = whole ? FEW : PIECE / l->size, begin = first * row - begin_of(l);
+    const size_t n = count * row;
     char piece[PIECE];
 
     if (!is_here(l, first, count))
         return mf_fail(MF_USAGE, "'%s' is lent in slabs, and is read here as a whole", l->name);
-    if (whole) return take(context, whole + begin * l->size, n, 0, 1);
     for (size_t at = 0; at < n; at += most) {
         const size_t now = mf_min(most, n - at);
 
-        mf_lent_copy(l, begin + at, now, piece);
-        MF_TRY(take(context, piece, now, at, 1));
+        MF_TRY(mf_pulse("reading"));
+        if (!whole) mf_lent_copy(l, begin + at, now, piece);
+        MF_TRY(take(context, whole ? whole + (begin + at) * l->size : piece, now, at, 1));
     }
     return MF_OK;
 }

@@ -14,6 +14,7 @@
 #include "mpi/comm.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
+#include "src/base/pulse.h"
 
 enum { HEADER_MAX = 1 << 20, PIECE = 1 << 19, DESCR_TEXT = 16, PREAMBLE = 10 };
 
@@ -249,6 +250,7 @@ int mf_npy_inspect(struct mf_array *array)
 /* Reads n elements that lie together from element `at` of the file. */
 static int read_run(const struct mf_array *a, int descriptor, size_t at, size_t n, void *piece)
 {
+    MF_TRY(mf_pulse("reading"));
     MF_TRY(mf_read_at(descriptor, mf_array_file(a), piece, n * a->size, a->offset + at * a->size));
     if (a->swap) mf_swap_bytes(piece, n, a->size);
     return MF_OK;

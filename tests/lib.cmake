@@ -1,8 +1,10 @@
 # The library, as a host sees it.
-foreach(name lib lib_fields lib_match lib_run lib_targets)
+foreach(name lib lib_fields lib_match lib_run lib_targets lib_cancel)
   mf_test(NAME ${name} SOURCE unit/${name}.c ROOM libmesoforge)
   target_link_libraries(${name} PRIVATE m Threads::Threads OpenMP::OpenMP_C)
 endforeach()
+add_test(NAME lib_cancel_long COMMAND lib_cancel 200 CONFIGURATIONS long)
+set_tests_properties(lib_cancel_long PROPERTIES TIMEOUT 1500 LABELS long ENVIRONMENT "${MF_TEST_ENV}")
 
 if(NOT MF_SANITIZE)
   add_library(host_calls MODULE tool/host_calls.c)

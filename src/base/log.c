@@ -11,6 +11,9 @@
 #include "src/base/err.h"
 #include "src/base/guest.h"
 #include "src/base/log_divert.h"
+#include "src/base/pulse.h"
+
+static const double PULSE = 0.2; /* seconds */
 
 static int own_rank, ranks = 1;
 static enum mf_log_level level = MF_INFO;
@@ -24,6 +27,7 @@ static _Thread_local struct {
 static _Thread_local struct {
     void (*take)(void *context, const char *what, double share);
     void *context;
+    double told; /* mf_now() of the last one */
 } steps;
 static int bar_open; /* a bar stands on the terminal and its line has not ended */
 
@@ -153,6 +157,23 @@ static void progress_bar(const char *what, long done, long total, const char *te
     bar_open = done < total;
 }
 
+static void tell(const char *what, double share)
+{
+    steps.told = mf_now();
+    steps.take(steps.context, what, share);
+}
+
+void mf_pulse_tell(const char *what)
+{
+    if (steps.take && mf_now() - steps.told >= PULSE) tell(what, -1);
+}
+
+int mf_pulse(const char *what)
+{
+    mf_pulse_tell(what);
+    return mf_guest_stops() ? mf_fail(MF_STOPPED, "stopped when it was asked to") : MF_OK;
+}
+
 void mf_progress(const char *what, long done, long total, const char *text)
 {
     mf_progress_of(what, done, total, (double)done, (double)total, text);
@@ -166,7 +187,7 @@ void mf_progress_of(const char *what, long done, long total, double work, double
     double now = mf_now(), left;
     int terminal = isatty(STDERR_FILENO), ended = total > 0 && done >= total;
 
-    if (steps.take) steps.take(steps.context, what, all > 0 ? work / all : -1);
+    if (steps.take) tell(what, all > 0 ? work / all : -1);
     if (level < MF_INFO || own_rank != 0 || mf_is_guest()) return;
     if (last < 0 || done < last || strncmp(of, what, sizeof of - 1) != 0) {
         snprintf(of, sizeof of, "%s", what);

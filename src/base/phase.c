@@ -5,6 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/pulse.h"
 
 enum { DEEPEST = 32, TIMED = 1, HOOKED = 2 };
 
@@ -72,6 +73,18 @@ void mf_phases_hook(void (*push)(const char *name), void (*pop)(void))
     hook_push = push;
     hook_pop = pop;
     set(HOOKED, push && pop);
+}
+
+static void leave_it(void) {}
+
+void mf_pulse_begin(void) { mf_phases_hook(mf_pulse_tell, leave_it); }
+
+void mf_pulse_end(void) { mf_phases_hook(NULL, NULL); }
+
+void mf_pulse_forked(void)
+{
+    depth = 0;
+    mf_pulse_end();
 }
 
 static void list(struct mf_phase *phase)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/slices/bits.h"
+#include "mpi/pulse.h"
 #include "src/base/err.h"
 #include "src/desc/job.h"
 #include "src/desc/phases.h"
@@ -67,6 +68,7 @@ static int count_pair(const struct mf_job *job, const struct mf_bits *a, const s
     int normals = job->micro->ndim == 2 ? 1 : 7;
     MF_PHASE(&mf_phase_counting);
 
+    MF_TRY(mf_pulse_all(job->comm, "counting"));
     mf_phase_count(counting(a, b, normals));
     memset(count, 0, 3 * window * sizeof *count);
     int rc = mf_bits_cpu.count(job->queue, a, b, lag, job->opts->periodic, slab->first, slab->dims[0], normals, count);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "mpi/pulse.h"
 #include "src/base/err.h"
 #include "src/desc/phases.h"
 
@@ -135,7 +136,10 @@ int mf_measures_run(const struct mf_measure_job *job, unsigned wanted, struct mf
         mf_json_put(all, NULL, phase[p]);
     }
     for (unsigned m = 0; rc == MF_OK && rows[m].name; ++m)
-        if (wanted >> m & 1) rc = rows[m].run(job, phase);
+        if (wanted >> m & 1) {
+            rc = mf_pulse_all(job->comm, rows[m].name);
+            if (rc == MF_OK) rc = rows[m].run(job, phase);
+        }
     if (rc == MF_OK)
         *out = all;
     else

@@ -5,6 +5,7 @@
  * path gets shorter on any rank. */
 #include <string.h>
 
+#include "mpi/pulse.h"
 #include "src/base/err.h"
 #include "src/desc/pairs.h"
 
@@ -73,6 +74,7 @@ static int search(struct search *s)
     int64_t more = 1;
 
     while (more) {
+        MF_TRY(mf_pulse_all(s->job->comm, "paths"));
         expand(s);
         MF_TRY(mf_slab_fetch(s->job->comm, slab, s->far, bytes, (ptrdiff_t)slab->first - 1, has_before, s->before));
         MF_TRY(mf_slab_fetch(s->job->comm, slab, s->far, bytes, (ptrdiff_t)(slab->first + slab->count), has_after,

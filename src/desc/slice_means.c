@@ -4,6 +4,7 @@
 
 #include "kernels/slices/slices.h"
 #include "kernels/stage.h"
+#include "mpi/pulse.h"
 #include "mpi/redistribute.h"
 #include "src/base/err.h"
 #include "src/desc/job.h"
@@ -263,10 +264,14 @@ static int means_side(const struct mf_job *job, int normal)
 
         for (int d = 0; d < MF_DESCRIPTORS; ++d)
             if (m.plan[d] && m.ops[d]->total) total_phase(&m, d, p, x);
+        rc = mf_pulse_all(job->comm, "measuring");
     }
     for (int d = 0; phases > 0 && rc == MF_OK && d < MF_DESCRIPTORS; ++d)
         if (m.plan[d] && m.ops[d]->join) total_all(&m, d);
-    for (size_t pair = 0; pair < pairs; ++pair) look_at_pair(&m, pair);
+    for (size_t pair = 0; rc == MF_OK && pair < pairs; ++pair) {
+        look_at_pair(&m, pair);
+        rc = mf_pulse_all(job->comm, "measuring");
+    }
     means_close(&m);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* See job.h: S2_3D of a volume, one phase after the other, and CrossS2_3D, each phase with the later ones. */
 #include <string.h>
 
+#include "mpi/pulse.h"
 #include "src/base/err.h"
 #include "src/desc/clusters.h"
 #include "src/desc/job.h"
@@ -93,7 +94,10 @@ int mf_whole(const struct mf_job *job)
 
     MF_TRY(mf_space_new(job->comm, job->queue, &job->micro->slab, &opts, &w.space));
     rc = mf_agree(job->comm, take(&w));
-    for (int p = 0; rc == MF_OK && !job->dry && p < job->out->phases; ++p) rc = one_phase(&w, p);
+    for (int p = 0; rc == MF_OK && !job->dry && p < job->out->phases; ++p) {
+        rc = mf_pulse_all(job->comm, "measuring");
+        if (rc == MF_OK) rc = one_phase(&w, p);
+    }
     mf_stage_close(&w.stage);
     mf_arena_give(job->queue->arena, w.x);
     mf_space_free(w.space);

@@ -10,6 +10,7 @@
 #include "src/base/err.h"
 #include "src/base/guest.h"
 #include "src/base/log_divert.h"
+#include "src/base/pulse.h"
 #include "src/cmd/same.h"
 #include "src/lib/lib.h"
 
@@ -61,6 +62,7 @@ int mf_lib_told(int rc)
 static void begin_anew(void)
 {
     is_inside = 0;
+    mf_pulse_forked();
     pthread_mutex_init(&all.list, NULL);
     pthread_mutex_init(&all.call, NULL);
 }
@@ -130,6 +132,7 @@ static void put_on(mesoforge_session *s)
     mf_log_divert(take_line, s);
     mf_progress_divert(take_step, s);
     mf_guest_heed(&s->stop);
+    mf_pulse_begin();
     mf_guest_trust(s->trusts);
     mf_lend(s->fields ? &s->fields->lent : NULL);
     mf_threads_enter(s->work.threads > 0 ? s->work.threads : 1, &s->threads_before);
@@ -140,6 +143,7 @@ static void put_off(const mesoforge_session *s)
     mf_threads_leave(&s->threads_before);
     mf_lend(NULL);
     mf_guest_trust(0);
+    mf_pulse_end();
     mf_guest_heed(NULL);
     mf_progress_divert(NULL, NULL);
     mf_log_divert(NULL, NULL);

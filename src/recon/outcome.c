@@ -64,7 +64,8 @@ static int solve(struct mf_outcome *out)
     if (rc != MF_OK) return rc;
     fill_micro(out);
     rc = describe(out);
-    if (rc != MF_OK) mf_outcome_free(out);
+    out->stopped = rc == MF_STOPPED;
+    if (rc != MF_OK && !out->stopped) mf_outcome_free(out);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/pulse.h"
 #include "src/base/text.h"
 #include "src/recon/phases.h"
 #include "src/recon/polish_impl.h"
@@ -182,6 +183,7 @@ static long pair_best(struct mf_polish_work *w, const uint32_t *out, size_t outs
         const int held_out = is_held(w, out[i]), held_in = is_held(w, in[j]);
         double ei, ej;
 
+        mf_pulse_tell("polish");
         if (held_out || held_in) {
             i += (size_t)held_out;
             j += (size_t)held_in;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/pulse.h"
 #include "mpi/redistribute.h"
 #include "src/base/bounds.h"
 #include "src/base/crc.h"
@@ -490,6 +491,7 @@ int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, 
     for (size_t i = 0; i < count && rc == MF_OK; ++i) {
         struct mf_grid r;
 
+        MF_TRY(mf_pulse_all(comm, "plan"));
         set_up(&r, comm, backend, queue, dims, target, opts, &ignored);
         r.compared.batch = batch[i];
         if (r.method.history) r.method.history = 1; /* none is needed */

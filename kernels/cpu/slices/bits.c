@@ -11,6 +11,7 @@
 #include "kernels/cpu/slices/bits_window.h"
 #include "kernels/cpu/slices/pack.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 /** The slices with one normal: row u of slice s at row + s * slice + u * step, nv bits. */
 struct stack {
@@ -168,6 +169,7 @@ static void count_block(const struct job *j, int threads, char *memory, size_t e
         for (size_t i = 0; i < j->slices * tiles; ++i) {
             size_t u0 = i / j->slices * MF_WIN_TILE;
 
+            mf_pulse_tell("counting");
             count_rows(j, w, i % j->slices, u0, j->nu - u0 < MF_WIN_TILE ? j->nu - u0 : MF_WIN_TILE);
         }
 #pragma omp critical(mf_bits)

@@ -7,6 +7,7 @@
 #include "kernels/cpu/slices/slice.h"
 #include "kernels/form/compare.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum { ALIGN = 16 /* floats */, SERIAL = 1 << 17 /* pixels times entries: below, threads cost more than they save */ };
 
@@ -209,7 +210,10 @@ void mf_cpu_packed_eval(struct mf_slice_plan *plan, const struct mf_slice_task *
 
     MF_ASSERT(task->x.count <= plan->desc.count_max && (!task->g.base || plan->family->gradient));
     if (threads < 2) {
-        for (size_t s = 0; s < task->x.count; ++s) slice(plan, task, s, 0, wanted);
+        for (size_t s = 0; s < task->x.count; ++s) {
+            mf_pulse_tell("evaluation");
+            slice(plan, task, s, 0, wanted);
+        }
         return;
     }
 #pragma omp parallel num_threads((int)threads)
@@ -234,6 +238,7 @@ static void add_values(struct mf_slice_plan *plan, const struct fields *x, doubl
 
         const int wanted = threads_for(plan, count);
 
+        mf_pulse_tell("measuring");
         if (count < 2)
             (void)values(plan, x, at, 0, wanted);
         else {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 /* About BAND numbers of some rows of at most COLUMNS are summed in WAYS floats. Column i goes to sum i % WAYS. These
  * sums are added in double. */
@@ -70,6 +71,7 @@ static void deal(int threads, size_t wide, const struct mf_view *x, const struct
         for (size_t k = 0; k < groups; ++k) {
             const struct mf_cpu_group group = group_of(x, g, k * wide, wide);
 
+            mf_pulse_tell("slices");
             if (slot == groups) {
 #pragma omp atomic capture
                 slot = taken++;

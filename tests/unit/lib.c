@@ -94,7 +94,7 @@ static void many_sessions(void)
     for (int i = 0; i < SESSIONS; ++i) {
         mesoforge_session *session;
 
-        CHECK(mesoforge_open(&session, i % 2 ? "threads=2" : "threads=1 deterministic") == MESOFORGE_OK);
+        CHECK(mesoforge_open(&session, i % 20 ? "threads=1 deterministic" : "threads=2") == MESOFORGE_OK);
         CHECK(mesoforge_close(session) == MESOFORGE_OK);
     }
     for (int wait = 0; threads_now() > before && wait < 100; ++wait) nanosleep(&(struct timespec){0, 10000000}, NULL);

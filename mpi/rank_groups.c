@@ -62,22 +62,22 @@ int mf_ways_fit(int ranks, size_t experts, int wish)
     return ways;
 }
 
-static int split_both(struct mf_rank_groups *groups, const struct mf_comm *all, int ways, int *colour)
+static int split_both(struct mf_rank_groups *groups, const struct mf_comm *all, int ways, int crew, int *colour)
 {
-    for (int r = 0; r < all->size; ++r) colour[r] = r / ways;
+    for (int r = 0; r < all->size; ++r) colour[r] = ways ? r / crew / ways * crew + r % crew : -1;
     MF_TRY(mf_rank_groups_split(groups, all, MF_GROUP_EXPERTS, colour, "expert"));
-    for (int r = 0; r < all->size; ++r) colour[r] = r % ways;
+    for (int r = 0; r < all->size; ++r) colour[r] = ways ? r / crew % ways * crew + r % crew : -1;
     return mf_rank_groups_split(groups, all, MF_GROUP_REPLICAS, colour, "replica");
 }
 
-int mf_rank_groups_share_experts(struct mf_rank_groups *groups, const struct mf_comm *all, int ways)
+int mf_rank_groups_share_experts(struct mf_rank_groups *groups, const struct mf_comm *all, int ways, int crew)
 {
     int *colour, rc;
 
-    if (ways < 1 || all->size % ways)
-        return mf_fail(MF_USAGE, "%d ranks cannot share experts in groups of %d", all->size, ways);
+    if (ways < 0 || (ways && all->size % (ways * crew)))
+        return mf_fail(MF_USAGE, "%d ranks cannot share experts in groups of %d", all->size / crew, ways);
     colour = MF_MUST(malloc((size_t)all->size * sizeof *colour), "groups of ranks");
-    rc = split_both(groups, all, ways, colour);
+    rc = split_both(groups, all, ways, crew, colour);
     free(colour);
     return rc;
 }

@@ -28,9 +28,11 @@ const struct mf_comm *mf_rank_groups_find(const struct mf_rank_groups *groups, i
  * no part is empty. Local. */
 int mf_ways_fit(int ranks, size_t experts, int wish);
 
-/** Makes two groups. MF_GROUP_EXPERTS is `ways` ranks that have all experts together, of which rank r has part r %
- * ways. MF_GROUP_REPLICAS is the ranks that have the same part. Collective; refuses (agreed) with MF_USAGE where @p
- * ways does not divide the ranks, and as mf_rank_groups_split(). */
-int mf_rank_groups_share_experts(struct mf_rank_groups *groups, const struct mf_comm *all, int ways);
+/** Makes two groups. MF_GROUP_EXPERTS is `ways` ranks that have all experts together, of which the r-th has part r.
+ * MF_GROUP_REPLICAS is the ranks that have the same part. With @p ways 0 these groups end. Each @p crew ranks that
+ * follow each other pass the same samples. So ranks are of one group that have the same place in their crew, and crews
+ * count as ranks. Collective; refuses (agreed) with MF_USAGE where @p ways does not divide the crews, and as
+ * mf_rank_groups_split(). */
+int mf_rank_groups_share_experts(struct mf_rank_groups *groups, const struct mf_comm *all, int ways, int crew);
 
 #endif

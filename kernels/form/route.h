@@ -57,6 +57,14 @@ MF_HD int mf_route_counts(const struct mf_attr *attr, const double *number, size
     return (double)(r / (attr->sample_rows > 0 ? attr->sample_rows : 1)) < number[MF_NUMBER_SAMPLES];
 }
 
+/** The place of an expert among those that permute sorts rows by; -1: it is none of them. */
+MF_HD int32_t mf_route_own(const struct mf_attr *attr, int32_t choice)
+{
+    const int32_t own = choice - (int32_t)attr->first_expert;
+
+    return own < 0 || (size_t)own >= attr->experts ? -1 : own;
+}
+
 /** How many of @p slots slots one of @p experts experts takes at most. @p factor: 0: all. */
 MF_HD size_t mf_route_capacity(double factor, size_t slots, size_t experts)
 {

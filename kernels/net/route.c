@@ -68,7 +68,8 @@ static int load_shape(const struct mf_attr *attr, const struct mf_shape in[], st
 const struct mf_op mf_op_route_load = {.name = "route_load", .shape = load_shape, .operations = per_number, .f32 = 1};
 
 /* -- permute: x [rows][d], choices [rows][k] -> rows by expert [rows k][d]; places of slots, then where the rows of
- * each expert begin and the last ones end [rows k + experts + 1] -- */
+ * each expert begin and the last ones end [rows k + experts + 1]. Only experts [first_expert, first_expert + experts)
+ * get rows -- */
 
 static int permute_shape(const struct mf_attr *attr, const struct mf_shape in[], struct mf_shape out[])
 {

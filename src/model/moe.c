@@ -34,5 +34,6 @@ const struct mf_arch mf_arch_moe = {.name = "moe",
                                         "a mixture of experts, over all numbers of a sample or features of a cnn",
                                     .standard = {.width = 256, .depth = 2, .experts = 8},
                                     .mixes = 1,
+                                    .splits = 1,
                                     .rate = 0.001,
                                     .forward = forward};

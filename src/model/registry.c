@@ -125,12 +125,15 @@ int mf_arch_can_split(const struct mf_arch *arch, const struct mf_arch_args *arg
     if (!arch->splits)
         return mf_fail(MF_USAGE, "--tp %zu: --arch %s has no layers that ranks share; try: --arch vit, or --zero 3",
                        ranks, arch->name);
-    if (args->experts > 0)
+    if (args->experts > 0 && (size_t)args->experts < ranks)
+        return mf_fail(MF_USAGE, "--tp %zu: every rank has whole experts, and there are %ld; try: --experts %zu", ranks,
+                       args->experts, ranks);
+    if (args->experts > 0 && args->capacity > 0)
         return mf_fail(MF_USAGE,
-                       "--tp %zu: ranks share whole experts, not their layers; try: --parallel-strategy "
-                       "expert_parallel in its place",
+                       "--tp %zu: a rank counts the rows of its own experts alone, and --capacity-factor those of all; "
+                       "leave one of them out",
                        ranks);
-    if (heads % ranks == 0) return MF_OK;
+    if (arch->standard.heads == 0 || heads % ranks == 0) return MF_OK;
     while (heads % fits) --fits;
     return mf_fail(MF_USAGE, "--tp %zu does not divide --heads %zu; try: --tp %zu", ranks, heads, fits);
 }

@@ -129,6 +129,19 @@ static int is_shared(const struct mf_weights *w, int v)
     return w->ways > 1 && mf_value_in(&w->net->value[v], 1 << MF_SET_EXPERTS);
 }
 
+/* Has a rank of those that share layers experts of its own, and so this weight or not? */
+static int is_of_one(const struct mf_weights *w, int v)
+{
+    return w->tensor && mf_value_in(&w->net->value[v], 1 << MF_SET_EXPERTS);
+}
+
+static int is_of_another(const struct mf_weights *w, int v)
+{
+    const struct mf_shard *shard = &w->net->value[v].weight->shard;
+
+    return is_of_one(w, v) && mf_value_is_away(&w->net->value[v]) && shard->group == MF_GROUP_TENSOR;
+}
+
 /* Do ranks hold different numbers? */
 static int is_spread(const struct mf_weights *w, int v, enum mf_state state)
 {
@@ -306,6 +319,16 @@ static struct mf_span span_in(const struct mf_runs *runs, struct mf_span part)
     return (struct mf_span){first, mf_runs_before(runs, part.first + part.count) - first};
 }
 
+/* Numbers that some ranks of @p comm have reach all. */
+static void share_with(const struct mf_comm *comm, int is_here, struct mf_span part, float *to)
+{
+    void *all = NULL;
+
+    MF_ASSERT(mf_comm_gather(comm, to, is_here ? part.count * sizeof *to : 0, &all, NULL) == MF_OK);
+    memcpy(to, all, part.count * sizeof *to);
+    free(all);
+}
+
 /* Copies a part of the numbers to @p to, on every rank of the stage that has them. */
 static void get_of_stage(const struct mf_weights *w, int v, enum mf_state state, struct mf_span part, float *to)
 {
@@ -315,7 +338,8 @@ static void get_of_stage(const struct mf_weights *w, int v, enum mf_state state,
     void *all = NULL;
 
     if (!runs.chunk) {
-        get_own_part_of(w, v, state, part, to);
+        if (!is_of_another(w, v)) get_own_part_of(w, v, state, part, to);
+        if (is_of_one(w, v)) share_with(w->tensor, !is_of_another(w, v), part, to);
         return;
     }
     MF_ASSERT(w->tensor);
@@ -337,13 +361,9 @@ static void get_of_stage(const struct mf_weights *w, int v, enum mf_state state,
 static void get_part_of(const struct mf_weights *w, int v, enum mf_state state, struct mf_span part, float *to)
 {
     const int is_here = !w->stages || !w->net->value[v].weight->elsewhere;
-    void *all = NULL;
 
     if (is_here) get_of_stage(w, v, state, part, to);
-    if (!w->stages) return;
-    MF_ASSERT(mf_comm_gather(w->stages, to, is_here ? part.count * sizeof *to : 0, &all, NULL) == MF_OK);
-    memcpy(to, all, part.count * sizeof *to);
-    free(all);
+    if (w->stages) share_with(w->stages, is_here, part, to);
 }
 
 void mf_weights_get(const struct mf_weights *w, int v, struct mf_span part, float *to)
@@ -423,7 +443,7 @@ static struct mf_span shared_of(const struct mf_weights *w, int v, enum mf_state
     if (!is_cut(w, v, state))
         part = is_shared(w, v) ? mf_cut(count, ranks_of(w) / w->ways, rank_of(w) / w->ways)
                                : mf_cut(count, ranks_of(w), rank_of(w));
-    if (!w->tensor || is_part(w, v)) return part;
+    if (!w->tensor || is_part(w, v) || is_of_one(w, v)) return part;
     of = mf_cut(part.count, (size_t)w->tensor->size, (size_t)w->tensor->rank);
     return (struct mf_span){part.first + of.first, of.count};
 }

@@ -49,7 +49,7 @@ static void add_classes(struct mf_graph *g, const struct mf_task *task)
 
 void mf_grow_open(struct mf_grow *g, const struct mf_grow_opts *opts, const struct mf_trainer *t)
 {
-    *g = (struct mf_grow){.opts = *opts, .groups = mf_groups_of(t), .ways = t->network.ways};
+    *g = (struct mf_grow){.opts = *opts, .groups = mf_groups_of(t), .ways = t->experts.ways};
     if (t->opts.task->learn->by_class) add_classes(&g->graph, t->opts.task);
     for (size_t e = 0; e < t->experts.count; ++e)
         mf_graph_add(&g->graph, &(struct mf_graph_expert){

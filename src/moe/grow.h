@@ -21,7 +21,7 @@ struct mf_grow_opts {
 struct mf_grow {
     struct mf_grow_opts opts;
     struct mf_groups groups;  /* of samples */
-    size_t ways;              /* ranks that share experts; 1: none do */
+    size_t ways;              /* parts of the experts, on as many ranks; at most 1: all have all */
     double speed[MF_EXPERTS]; /* [ways] of these (place.h) */
     /* saved in checkpoints: */
     struct mf_graph graph;

@@ -79,10 +79,10 @@ struct looker {
     void *context;
 };
 
-/* Has this rank the first mixture, and tells of it? */
-static int sees(const struct mf_trainer *t)
+/* Has this rank the first mixture? */
+static int is_there(const struct mf_trainer *t)
 {
-    return mf_trainer_leads(t) && mf_list_uses(t->network.evaluate.list, t->network.routing.choice);
+    return mf_list_uses(t->network.evaluate.list, t->network.routing.choice);
 }
 
 /* The first @p rows rows of a value. */
@@ -101,7 +101,8 @@ static void fetch(const struct looker *l, int v, size_t rows, void *to)
     if (value->shape.type == MF_F32 || value->shape.type == MF_I32) memcpy(to, l->raw, n * sizeof(float));
 }
 
-/* Outputs lie in the order of the experts; a slot without a place has none. */
+/* Outputs lie in the order of the experts; a slot without a place has none here. Ranks that share layers have those of
+ * their own experts. */
 static void arrange(struct looker *l, size_t rows)
 {
     const struct mf_routing *v = &l->t->network.routing;
@@ -113,12 +114,13 @@ static void arrange(struct looker *l, size_t rows)
                  mf_walk_at(l->t->walk, l->t->network.evaluate.list, v->places), slots * sizeof *l->place);
     fetch(l, v->outputs, l->at.sorted_rows, sorted);
     for (size_t s = 0; s < slots; ++s) {
-        if (l->place[s] < 0) look->choice[s] = -1;
-        if (look->choice[s] < 0)
+        if (l->place[s] < 0 && !l->t->weights.tensor) look->choice[s] = -1;
+        if (l->place[s] < 0)
             memset(look->output + s * outputs, 0, outputs * sizeof(float));
         else
             memcpy(look->output + s * outputs, sorted + (size_t)l->place[s] * outputs, outputs * sizeof(float));
     }
+    if (l->t->weights.tensor) mf_comm_sum_float(l->t->weights.tensor, slots * outputs, look->output);
 }
 
 static void see_batch(void *context, const struct mf_batch *batch)
@@ -127,7 +129,7 @@ static void see_batch(void *context, const struct mf_batch *batch)
     struct mf_looked *look = &l->look;
     const struct mf_routing *v = &l->t->network.routing;
 
-    if (!sees(l->t)) return;
+    if (!is_there(l->t)) return;
     look->rows = batch->n * look->each;
     look->sample = batch->id;
     fetch(l, v->rows, look->rows, look->input);
@@ -136,7 +138,7 @@ static void see_batch(void *context, const struct mf_batch *batch)
     fetch(l, v->weights, look->rows, look->weight);
     fetch(l, v->choice, look->rows, look->choice);
     arrange(l, look->rows);
-    l->see(l->context, look);
+    if (mf_trainer_leads(l->t)) l->see(l->context, look);
 }
 
 static int open_looker(struct looker *l)

@@ -42,7 +42,7 @@ static int time_product(struct mf_queue *queue, double *seconds)
 
 int mf_place_measure(const struct mf_trainer *t, double *speed)
 {
-    const size_t ways = t->network.ways;
+    const size_t ways = t->experts.ways;
     int64_t slowest[MF_EXPERTS], least = INT64_MAX; /* nanoseconds of the slowest rank of a part; the least of these */
     double seconds;
     const int rc = mf_agree(t->comm, time_product(t->queue, &seconds));
@@ -79,11 +79,11 @@ static void say(const struct mf_experts *experts)
 void mf_place_experts(const struct mf_graph *g, const struct mf_trainer *t, size_t ways, const double *speed,
                       struct mf_experts *experts)
 {
-    const size_t share = mf_trainer_ways(t, experts->count);
+    const struct mf_parting p = mf_train_parting(&t->opts, (size_t)t->comm->size, experts->count);
     double cost[MF_EXPERTS], sum = 0;
     size_t known = 0;
 
-    if (share <= 1) return;
+    if (p.parts == 1) return;
     for (size_t e = 0; e < experts->count; ++e) {
         cost[e] = cost_of(g, experts->id[e], (double)t->step);
         if (isnan(cost[e])) continue;
@@ -96,6 +96,7 @@ void mf_place_experts(const struct mf_graph *g, const struct mf_trainer *t, size
         if (isnan(cost[e])) cost[e] = mean;
         cost[e] += 0.01 * mean; /* an idle expert has weights, which an optimiser reads */
     }
-    mf_experts_share(experts, share, (size_t)t->comm->rank % share, cost, share == ways ? speed : NULL);
+    mf_experts_share(experts, p.parts, mf_train_expert_part(&t->opts, &p, (size_t)t->comm->rank), cost,
+                     p.parts == ways ? speed : NULL);
     say(experts);
 }

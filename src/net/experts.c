@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/net/rounds.h"
@@ -14,7 +15,7 @@ static const double SLACK = 1.25; /* room for rows of other ranks, in those that
 void mf_experts_first(struct mf_experts *experts, size_t count)
 {
     experts->count = count;
-    experts->ways = experts->way = 0;
+    experts->ways = experts->way = experts->tensor = 0;
     for (size_t e = 0; e < count; ++e) experts->id[e] = (long)e;
 }
 
@@ -45,7 +46,21 @@ struct mf_span mf_experts_own(const struct mf_experts *experts)
     return experts->ways > 1 ? mf_experts_part(experts, experts->way) : (struct mf_span){0, experts->count};
 }
 
-static size_t ways_of(const struct mf_experts *experts) { return experts->ways > 1 ? experts->ways : 1; }
+size_t mf_experts_traders(const struct mf_experts *experts)
+{
+    return experts->ways > 1 ? experts->ways / mf_max(1, experts->tensor) : 1;
+}
+
+struct mf_span mf_experts_traded(const struct mf_experts *experts)
+{
+    const size_t traders = mf_experts_traders(experts), first = experts->way / traders * traders;
+    struct mf_span all = {0, experts->count};
+
+    if (experts->ways <= 1) return all;
+    all.first = mf_experts_part(experts, first).first;
+    all.count = experts->end[first + traders - 1] - all.first;
+    return all;
+}
 
 /* Equal parts, in the order that there is. */
 static void cut_evenly(struct mf_experts *experts)
@@ -114,12 +129,21 @@ void mf_experts_share(struct mf_experts *experts, size_t ways, size_t way, const
 
 /* -- weights -- */
 
+/* @p group: of the ranks that have it where this one does not. */
+static void part_of(struct mf_build *build, const char *name, int stack, size_t shift, struct mf_shape shape, int away,
+                    int group)
+{
+    const int v = mf_build_part(build, name, stack, shift, shape, away);
+
+    if (v >= 0 && away) build->list->net->value[v].weight->shard.group = group;
+}
+
 /* Names the parts of a new stacked parameter, one of each expert. Those of other ranks have no memory. */
 static void name_parts(struct mf_build *build, int stack, const struct mf_experts *experts, size_t layer,
                        const char *part)
 {
     struct mf_net *net = build->list->net;
-    const struct mf_span own = mf_experts_own(experts);
+    const struct mf_span own = mf_experts_own(experts), traded = mf_experts_traded(experts);
     struct mf_shape shape = net->value[stack].shape;
 
     --shape.n;
@@ -132,7 +156,8 @@ static void name_parts(struct mf_build *build, int stack, const struct mf_expert
         char *name = mf_format("experts.%ld.fc%zu.%s", experts->id[e], layer, part);
         const int is_here = e >= own.first && e < own.first + own.count;
 
-        mf_build_part(build, name, stack, is_here ? (e - own.first) * mf_shape_bytes(&shape) : 0, shape, !is_here);
+        part_of(build, name, stack, is_here ? (e - own.first) * mf_shape_bytes(&shape) : 0, shape, !is_here,
+                e >= traded.first && e < traded.first + traded.count ? MF_GROUP_EXPERTS : MF_GROUP_TENSOR);
         free(name);
     }
 }
@@ -157,7 +182,7 @@ static int stacked(struct mf_build *build, const struct mf_experts *experts, siz
 static int layer_of(struct mf_build *build, const struct mf_experts *experts, size_t layer, int rows, int offsets,
                     size_t columns)
 {
-    const struct mf_attr attr = {.row_groups = (int)(mf_experts_own(experts).count * ways_of(experts))};
+    const struct mf_attr attr = {.row_groups = (int)(mf_experts_own(experts).count * mf_experts_traders(experts))};
     const struct mf_shape x = mf_build_shape(build, rows);
     const size_t n = mf_experts_own(experts).count, k = mf_shape_last(&x);
     const double spread = 1 / sqrt((double)k);
@@ -212,11 +237,11 @@ static int as_rows(struct mf_build *build, int x)
 static int trade_and_work(struct mf_build *build, int rows, int places, const struct mf_mixture *m)
 {
     const struct mf_shape all = mf_build_shape(build, rows);
-    const struct mf_span own = mf_experts_own(m->experts);
-    const size_t ways = ways_of(m->experts);
+    const struct mf_span own = mf_experts_own(m->experts), traded = mf_experts_traded(m->experts);
+    const size_t ways = mf_experts_traders(m->experts);
     const struct mf_attr there = {.group = MF_GROUP_EXPERTS,
                                   .ways = (int)ways,
-                                  .first_expert = own.first,
+                                  .first_expert = own.first - traded.first,
                                   .own_experts = (int)own.count,
                                   .room = mf_rounds_room(all.d[0], ways, own.count, m->experts->count, SLACK)};
     const struct mf_attr back = {.group = MF_GROUP_EXPERTS, .room = all.d[0]};
@@ -258,6 +283,27 @@ static int ids(struct mf_build *build, size_t count)
     return v;
 }
 
+/* All ranks that share layers have it, and each has a part of its gradient. */
+static int shared(struct mf_build *build, int x, const struct mf_experts *experts)
+{
+    struct mf_net *net = build->list->net;
+
+    if (experts->tensor <= 1 || build->rc != MF_OK) return x;
+    x = mf_value_view(net, x, 0, net->value[x].shape, "&");
+    net->value[x].summed = 1;
+    net->value[x].group = MF_GROUP_TENSOR;
+    return x;
+}
+
+/* Each of these ranks has the rows of its experts. */
+static int sum(struct mf_build *build, int y, const struct mf_experts *experts)
+{
+    if (experts->tensor <= 1 || build->rc != MF_OK) return y;
+    build->list->net->value[y].group = MF_GROUP_TENSOR;
+    mf_list_sum(build->list, y, build->segment);
+    return y;
+}
+
 int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_mixture *m)
 {
     struct mf_shape shape = mf_build_shape(build, x);
@@ -266,6 +312,8 @@ int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_
                                   .temperature = m->temperature,
                                   .deviation = m->noise,
                                   .stream = build->dropouts};
+    const struct mf_span traded = mf_experts_traded(m->experts);
+    const struct mf_attr sort = {.experts = traded.count, .first_expert = traded.first, .capacity = m->capacity};
     const int rows = as_rows(build, x), s = as_rows(build, scores);
     const int in[] = {s, m->balance > 0 ? balance_biases(build, m->experts->count) : -1,
                       m->noise > 0 ? ids(build, m->experts->count) : -1};
@@ -274,11 +322,13 @@ int mf_build_experts(struct mf_build *build, int x, int scores, const struct mf_
 
     build->dropouts += m->noise > 0;
     mf_build_two(build, MF_OP_ROUTE_LOAD, "load", s, choice);
-    y = mf_build_node(build, MF_OP_PERMUTE, (struct mf_attr){.experts = m->experts->count, .capacity = m->capacity},
-                      "experts.rows", 2, (const int[]){rows, choice});
+    y = mf_build_node(build, MF_OP_PERMUTE, sort, "experts.rows", 2,
+                      (const int[]){shared(build, rows, m->experts), choice});
     places = second(build);
     y = trade_and_work(build, y, places, m);
-    y = mf_build_node(build, MF_OP_COMBINE, (struct mf_attr){0}, "experts", 3, (const int[]){y, weights, places});
+    y = mf_build_node(build, MF_OP_COMBINE, (struct mf_attr){0}, "experts", 3,
+                      (const int[]){y, shared(build, weights, m->experts), places});
+    y = sum(build, y, m->experts);
     shape.d[shape.n - 1] = m->columns;
     return mf_build_reshape(build, y, shape);
 }

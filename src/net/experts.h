@@ -13,11 +13,14 @@
 
 enum { MF_EXPERTS = 512 }; /* most experts of a layer */
 
-/** The experts of a layer, in the order of the router's scores. Ranks may share them: each has a part of that order. */
+/** The experts of a layer, in the order of the router's scores. Ranks may share them: each has a part of that order.
+ * Rows travel among ranks that pass other samples. Ranks that share layers have the same rows: each does those of its
+ * own experts, and all sum up. The first of @p tensor such ranks has the first ways / tensor parts, and so on. */
 struct mf_experts {
     size_t count;
     long id[MF_EXPERTS];    /* never used twice in a run */
     size_t ways, way;       /* parts, and the number of this rank's; 0 ways: every rank has all experts */
+    size_t tensor;          /* ranks that share layers; 0: none do */
     size_t end[MF_EXPERTS]; /* [ways] where each part ends */
 };
 
@@ -34,6 +37,10 @@ struct mf_span mf_experts_part(const struct mf_experts *experts, size_t way);
 
 /** The part of this rank: all of them, where ranks do not share. */
 struct mf_span mf_experts_own(const struct mf_experts *experts);
+
+/** Ranks among which rows travel: 1: they do not. The experts of these ranks together. */
+size_t mf_experts_traders(const struct mf_experts *experts);
+struct mf_span mf_experts_traded(const struct mf_experts *experts);
 
 /** The place of an id in the order; experts->count: there is no such expert. */
 size_t mf_experts_find(const struct mf_experts *experts, long id);

@@ -12,7 +12,7 @@ struct life {
     int value, home;       /* home: the value whose memory this one has taken over; else itself */
     ptrdiff_t first, last; /* nodes; -1: not in this list */
     int open;              /* read before it is written */
-    int exchanged;         /* among ranks; 2: among all */
+    int exchanged;         /* among ranks; 2: that share layers; 3: among all */
     size_t bytes;
 };
 
@@ -34,8 +34,13 @@ static void mark_written(const struct mf_net *net, unsigned char *written, int v
         v == root || mf_shape_bytes(&net->value[v].shape) == mf_shape_bytes(&net->value[root].shape) ? 2 : 1;
 }
 
-/* How many ranks exchange an array. */
-static int exchanged(const struct mf_net *net, int v) { return net->value[v].group == MF_GROUP_ALL ? 2 : 1; }
+/* Which ranks exchange an array. */
+static int exchanged(const struct mf_net *net, int v)
+{
+    const int group = net->value[v].group;
+
+    return group == MF_GROUP_ALL ? 3 : group == MF_GROUP_TENSOR ? 2 : 1;
+}
 
 /* Another list may exchange gradients. The size of a cut layer's differs between ranks, so only a node can say that it
  * is exchanged. */
@@ -93,7 +98,8 @@ static struct life *lives_of(const struct mf_list *list)
             one->open |= operand[j].access & MF_READS && is_open(net, written, operand[j].value);
             one->last = (ptrdiff_t)i;
         }
-        for (size_t j = 0; j < n; ++j)
+        for (size_t j = 0; list->node[i].rerun != MF_RERUN_ROUNDS && j < n;
+             ++j) /* these are left out in the first round */
             if (operand[j].access & MF_WRITES) mark_written(net, written, operand[j].value);
     }
     free(written);
@@ -157,8 +163,8 @@ static void take_over_all(const struct mf_list *list, struct life *life)
     }
 }
 
-/* What all ranks exchange comes first, so it has the same places on all of them; then what some do. Experts and work
- * memory differ between ranks. Then the largest. */
+/* What all ranks exchange comes first, so it has the same places on all of them; then what some do. The experts of
+ * ranks that share layers differ. Work memory does, too. Then the largest. */
 static int by_size(const void *a, const void *b)
 {
     const struct life *x = a, *y = b;
@@ -275,21 +281,38 @@ static int lasts(const struct mf_net *net, size_t v, struct life *const *life)
     return value->role == MF_ROLE_PARAMETER || value->role == MF_ROLE_OPTIMISER || open || (uses > 1 && value->kept);
 }
 
+/* Which ranks exchange it in any list. */
+static int exchanged_of(const struct mf_net *net, struct life *const *life, size_t v)
+{
+    int most = 0;
+
+    for (size_t k = 0; k < net->lists; ++k)
+        if (life[k][v].first >= 0 && life[k][v].exchanged > most) most = life[k][v].exchanged;
+    return most;
+}
+
+/* Arrays that ranks exchange come first, as in by_size(). */
+static void place_lasting(struct mf_net *net, struct life *const *life)
+{
+    memset(net->lasting, 0, sizeof net->lasting);
+    for (int turn = 3; turn >= 0; --turn)
+        for (size_t v = 0; v < net->values; ++v) {
+            struct mf_value *value = &net->value[v];
+
+            if (turn == 3) value->lasting = lasts(net, v, life);
+            if (!value->lasting || exchanged_of(net, life, v) != turn) continue;
+            value->at = net->lasting[value->place];
+            net->lasting[value->place] += mf_whole_lines(mf_shape_bytes(&value->shape));
+        }
+}
+
 void mf_pass_live(struct mf_net *net)
 {
     struct life **life = MF_MUST(calloc(net->lists + 1, sizeof(struct life *)), "lives");
 
-    memset(net->lasting, 0, sizeof net->lasting);
     memset(net->room, 0, sizeof net->room);
     for (size_t k = 0; k < net->lists; ++k) life[k] = lives_of(net->list[k]);
-    for (size_t v = 0; v < net->values; ++v) {
-        struct mf_value *value = &net->value[v];
-
-        value->lasting = lasts(net, v, life);
-        if (!value->lasting) continue;
-        value->at = net->lasting[value->place];
-        net->lasting[value->place] += mf_whole_lines(mf_shape_bytes(&value->shape));
-    }
+    place_lasting(net, life);
     for (size_t k = 0; k < net->lists; ++k) {
         take_over_all(net->list[k], life[k]);
         place_all(net->list[k], life[k]);

@@ -102,6 +102,7 @@ static void repeat(struct rerun *s, size_t i)
 
     node->attr = from.attr;
     node->segment = from.segment;
+    node->stage = from.stage;
     node->region = from.region;
     node->rerun = s->always ? MF_RERUN_ALWAYS : MF_RERUN_ROUNDS;
     replace(s, from, s->at++);

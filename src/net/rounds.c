@@ -12,6 +12,8 @@
 
 /* What the ranks of a region have told each other. */
 struct counts {
+    const struct mf_list *list;     /* where they tell it */
+    int places;                     /* the value that says where rows are */
     size_t ways, experts, own, way; /* ranks; all experts, this rank's; its number */
     size_t rounds;                  /* 0: nothing yet */
     int64_t *all;                   /* [ways][experts + 2] rows for every expert, the first own expert, room */
@@ -23,7 +25,7 @@ struct schedule {
     const struct mf_list *list;
     size_t stretches;
     struct mf_stretch *stretch;
-    struct counts *counts; /* [regions + 1] */
+    struct counts **counts; /* [regions + 1] */
 };
 
 struct mf_rounds {
@@ -47,28 +49,50 @@ static size_t experts_of(const struct mf_net *net, const struct mf_node *node)
 }
 
 /* Room for a region, found by its first node. */
-static void make_counts(struct mf_rounds *r, const struct mf_node *node, struct counts *counts)
+static struct counts *make_counts(struct mf_rounds *r, const struct mf_list *list, const struct mf_node *node)
 {
+    struct counts *counts = MF_MUST(calloc(1, sizeof *counts), "counts of rows");
+
+    counts->list = list;
+    counts->places = mf_value_root(r->net, node->in[1], NULL);
     counts->ways = (size_t)node->attr.ways;
     counts->own = (size_t)node->attr.own_experts;
     counts->experts = experts_of(r->net, node);
     counts->all = MF_MUST(calloc(counts->ways * (counts->experts + 2), sizeof *counts->all), "counts of rows");
     counts->stretch = MF_MUST(calloc(counts->ways * counts->ways, sizeof *counts->stretch), "counts of rows");
     r->mine = MF_MUST(realloc(r->mine, (counts->experts + 2) * sizeof *r->mine), "counts of rows");
+    return counts;
 }
 
-static struct schedule schedule_of(struct mf_rounds *r, const struct mf_list *list, size_t most[2])
+/* This list may be backward of an earlier one, whose counts it has; NULL: it is not. */
+static struct counts *find_counts(const struct mf_rounds *r, size_t lists, const struct mf_node *node)
 {
+    const int places = mf_value_root(r->net, node->in[1], NULL);
+
+    for (size_t k = 0; k < lists; ++k)
+        for (int region = 0; region <= r->schedule[k].list->regions; ++region) {
+            struct counts *counts = r->schedule[k].counts[region];
+
+            if (counts && counts->places == places) return counts;
+        }
+    return NULL;
+}
+
+static struct schedule schedule_of(struct mf_rounds *r, size_t k, size_t most[2])
+{
+    const struct mf_list *list = r->net->list[k];
     struct schedule schedule = {.list = list};
 
     schedule.stretches = mf_stretches(list, &schedule.stretch);
     schedule.counts = MF_MUST(calloc((size_t)list->regions + 1, sizeof *schedule.counts), "counts of rows");
     for (size_t i = 0; i < list->nodes; ++i) {
         const struct mf_node *node = &list->node[i];
-        struct counts *counts = &schedule.counts[node->region];
+        struct counts *counts = schedule.counts[node->region];
 
-        if (node->op != MF_OP_TRADE || node->back || counts->all) continue;
-        make_counts(r, node, counts);
+        if (node->op != MF_OP_TRADE || counts) continue;
+        counts = find_counts(r, k, node);
+        if (!counts) counts = make_counts(r, list, node);
+        schedule.counts[node->region] = counts;
         most[0] = mf_max(most[0], mf_max(counts->ways * counts->own, counts->experts) + 1);
         most[1] = mf_max(most[1], counts->ways);
     }
@@ -83,7 +107,7 @@ struct mf_rounds *mf_rounds_new(const struct mf_net *net, struct mf_queue *queue
     r->net = net;
     r->queue = queue;
     r->schedule = MF_MUST(calloc(net->lists + 1, sizeof *r->schedule), "rounds");
-    for (size_t k = 0; k < net->lists; ++k) r->schedule[k] = schedule_of(r, net->list[k], most);
+    for (size_t k = 0; k < net->lists; ++k) r->schedule[k] = schedule_of(r, k, most);
     r->offset = MF_MUST(calloc(most[0] + 1, sizeof *r->offset), "counts of rows");
     r->block = MF_MUST(calloc(4 * most[1] + 1, sizeof *r->block), "counts of rows");
     return r;
@@ -92,12 +116,16 @@ struct mf_rounds *mf_rounds_new(const struct mf_net *net, struct mf_queue *queue
 void mf_rounds_free(struct mf_rounds *rounds)
 {
     if (!rounds) return;
-    for (size_t k = 0; k < rounds->net->lists; ++k) {
+    for (size_t k = rounds->net->lists; k-- > 0;) { /* those with the counts of others first */
         struct schedule *schedule = &rounds->schedule[k];
 
         for (int region = 0; region <= schedule->list->regions; ++region) {
-            free(schedule->counts[region].all);
-            free(schedule->counts[region].stretch);
+            struct counts *counts = schedule->counts[region];
+
+            if (!counts || counts->list != schedule->list) continue;
+            free(counts->all);
+            free(counts->stretch);
+            free(counts);
         }
         free(schedule->counts);
         free(schedule->stretch);
@@ -126,9 +154,10 @@ static void enter(struct mf_rounds *r, size_t k, size_t i)
     for (size_t s = 0; s < schedule->stretches; ++s)
         if (schedule->stretch[s].first == i) r->now = &schedule->stretch[s];
     if (!r->now) return;
-    r->counts = &schedule->counts[r->now->region];
+    r->counts = schedule->counts[r->now->region];
     r->over = 0;
-    r->back = i >= mf_list_seed(schedule->list);
+    r->back = 0;
+    for (size_t j = r->now->first; j <= r->now->last; ++j) r->back |= schedule->list->node[j].back;
     if (!r->back) r->counts->rounds = 0;
 }
 
@@ -184,8 +213,11 @@ size_t mf_rounds_taken(const struct mf_rounds *r, size_t k)
 {
     size_t most = 0;
 
-    for (int region = 0; region <= r->schedule[k].list->regions; ++region)
-        most = mf_max(most, r->schedule[k].counts[region].rounds);
+    for (int region = 0; region <= r->schedule[k].list->regions; ++region) {
+        const struct counts *counts = r->schedule[k].counts[region];
+
+        if (counts) most = mf_max(most, counts->rounds);
+    }
     return most;
 }
 

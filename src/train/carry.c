@@ -23,13 +23,20 @@ static size_t states_of(const struct mf_network *n, int v)
     return states;
 }
 
+/* The bytes of a whole weight. */
+static size_t bytes_of(const struct mf_value *value)
+{
+    const struct mf_shape whole = mf_value_whole(value);
+
+    return mf_whole_lines(mf_shape_bytes(&whole));
+}
+
 size_t mf_carry_bytes(const struct mf_network *n)
 {
     size_t bytes = 0;
 
     for (size_t v = 0; v < n->net->values; ++v)
-        if (mf_value_is_weight(&n->net->value[v]))
-            bytes += states_of(n, (int)v) * mf_whole_lines(mf_shape_bytes(&n->net->value[v].shape));
+        if (mf_value_is_weight(&n->net->value[v])) bytes += states_of(n, (int)v) * bytes_of(&n->net->value[v]);
     return bytes;
 }
 
@@ -88,13 +95,13 @@ int mf_carry_take(const struct mf_trainer *t, struct mf_carry **carry)
         if (!mf_value_is_weight(value)) continue;
         ++c->weights;
         *to = (struct mf_carried){.name = MF_MUST(strdup(value->name), "a name"),
-                                  .shape = value->shape,
+                                  .shape = mf_value_whole(value),
                                   .by_expert = value->weight->by_expert,
                                   .expert = expert_of(value->name, &id)};
         for (int s = 0; s < MF_STATES; ++s) {
             if (!mf_weights_has(&t->weights, (int)v, (enum mf_state)s)) continue;
             to->state[s] = (float *)(void *)at;
-            at += mf_whole_lines(mf_shape_bytes(&value->shape));
+            at += bytes_of(value);
             mf_weights_take(&t->weights, (int)v, (enum mf_state)s, to->state[s]);
         }
     }

@@ -197,7 +197,7 @@ static void lay_out(struct mf_network *n, const struct mf_network_wish *wish, co
     struct mf_layout *l = &n->layout;
     const size_t copies = wish->stage ? 1 : n->ranks;
 
-    l->group = n->tensor * n->stages > 1 ? MF_GROUP_REPLICAS : MF_GROUP_ALL;
+    l->group = n->tensor * n->stages > 1 ? mf_network_data_group() : MF_GROUP_ALL;
     l->copies = copies * n->tensor;
     mf_pass_layout(list, 1 << MF_SET_TRAINED, wish->bucket, l);
     l->copies = copies;
@@ -337,7 +337,7 @@ static int training(struct mf_network *n, const struct mf_network_wish *wish)
 
 static size_t ways_of(const struct mf_network_wish *wish)
 {
-    return wish->args.list && wish->args.list->ways > 1 ? wish->args.list->ways : 1;
+    return wish->args.list ? mf_experts_traders(wish->args.list) : 1;
 }
 
 static int plan(struct mf_network *n, struct mf_algorithms *tuning)

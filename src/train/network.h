@@ -97,7 +97,7 @@ struct mf_network {
         int output;     /* value of the evaluation [batch][numbers] */
         size_t numbers; /* of a sample */
     } head[MF_HEADS];
-    size_t ranks, rank, ways; /* ways: ranks that share the experts; 1: they do not */
+    size_t ranks, rank, ways; /* ways: ranks among which rows travel to experts; 1: they do not */
     size_t tensor;            /* ranks that share every layer; 1: none do */
     size_t stages, own;       /* of a pipeline, and this rank's. 1: there is none. Else: */
     size_t slots;             /* micro-batches that are under way here; then `last` is that of slot 0 */
@@ -111,6 +111,10 @@ struct mf_network {
     struct mf_queue *queue;
     struct mf_stage stage; /* of weights on their way between the device and checkpoints; not with offload */
 };
+
+/** The group of ranks with the same part of all layers, where others have other parts. Stages that do not follow each
+ * other have no messages, so the number is free. */
+static inline int mf_network_data_group(void) { return mf_link_group(0, 2); }
 
 /** Makes the lists and plans them for @p queue. mf_network_free() frees, also after a refusal: MF_USAGE, MF_MEMORY,
  * MF_DEVICE. */

@@ -91,6 +91,12 @@ int mf_parts_frozen(const struct mf_net *net, const char *freeze)
     for (size_t v = 0; v < net->values; ++v)
         trained += mf_value_is_weight(&net->value[v]) && mf_value_in(&net->value[v], TRAINED);
     if (freeze && trained == 0) return mf_fail(MF_USAGE, "--freeze %.200s: nothing is left to train", freeze);
+    for (size_t v = 0; v < net->values; ++v)
+        if (mf_value_in(&net->value[v], 1 << MF_SET_FROZEN) && mf_value_is_away(&net->value[v]))
+            return mf_fail(MF_USAGE,
+                           "--freeze %.200s: ranks share '%s' and the other experts; leave out --freeze, --tp "
+                           "or --parallel-strategy",
+                           freeze, net->value[v].name);
     while (freeze && *freeze) {
         freeze += next_word(freeze, part);
         if (count_of(net, part, ~0u) == 0) return refuse_part(net, "--freeze", part);

@@ -79,6 +79,7 @@ static struct mf_list *list_like(const struct mf_list *list, const char *what)
     made->node = MF_MUST(malloc((list->nodes + 1) * sizeof *made->node), "nodes");
     made->room_for = list->nodes + 1;
     made->segments = list->segments;
+    made->regions = list->regions;
     free(name);
     return made;
 }
@@ -120,12 +121,18 @@ static int uses(const struct mf_pipe_slot *slot, int v)
     return mf_list_uses(slot->pass.list, v) || mf_list_uses(slot->backward, v);
 }
 
+/* An expert of other ranks is where those of this rank are: its name follows their array. */
 void mf_pipeline_leave_weights(struct mf_network *n)
 {
+    int array = -1;
+
     for (size_t v = 0; v < n->net->values; ++v) {
         struct mf_value *value = &n->net->value[v];
+        const int is_expert = mf_value_in(value, 1 << MF_SET_EXPERTS);
 
-        if (value->role != MF_ROLE_PARAMETER || !value->weight || uses(&n->slot[0], (int)v)) continue;
+        if (is_expert && value->flat) array = (int)v;
+        if (value->role != MF_ROLE_PARAMETER || !value->weight) continue;
+        if (uses(&n->slot[0], is_expert ? array : (int)v)) continue;
         value->weight->elsewhere = 1;
         value->weight->gradient = -1;
     }

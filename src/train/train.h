@@ -173,6 +173,15 @@ static inline size_t mf_train_stage(const struct mf_train_opts *opts, size_t ran
 /** Are parameters in host memory, whatever ranks there are? Local. */
 static inline int mf_train_streams(const struct mf_train_opts *opts) { return opts->offload && opts->stage == 3; }
 
+/** How experts are divided: ranks among which rows travel; parts of the experts, 1: every rank has all. */
+struct mf_parting {
+    size_t traders, parts;
+};
+
+/** How so many experts are, and which part a rank has. Local. */
+struct mf_parting mf_train_parting(const struct mf_train_opts *opts, size_t ranks, size_t experts);
+size_t mf_train_expert_part(const struct mf_train_opts *opts, const struct mf_parting *parting, size_t rank);
+
 /** The network that one of @p ranks makes with these options. Its bytes and operations are known before any run. */
 struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct mf_train_opts *opts, size_t ranks,
                                      size_t rank);
@@ -193,9 +202,6 @@ int mf_trainer_rebuild(struct mf_trainer *trainer, const struct mf_experts *expe
 /** Makes the network anew with other stages: @p stage [parts]. Weights are at their start. Refuses (agreed) as
  * mf_trainer_open(). */
 int mf_trainer_recut(struct mf_trainer *trainer, const size_t *stage);
-
-/** How many ranks would share so many experts; 1: every rank has all. Local. */
-size_t mf_trainer_ways(const struct mf_trainer *trainer, size_t experts);
 
 /** Does this rank tell of its stage? Ranks that share layers have the same to tell. Local. */
 int mf_trainer_leads(const struct mf_trainer *trainer);

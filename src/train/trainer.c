@@ -26,6 +26,22 @@ static double kept_by(const struct mf_train_opts *opts)
     return opts->average > 0 ? exp(-1 / fmax(1, opts->average * (double)opts->schedule.steps)) : 0;
 }
 
+struct mf_parting mf_train_parting(const struct mf_train_opts *opts, size_t ranks, size_t experts)
+{
+    const size_t tensor = mf_max(1, opts->tensor);
+    struct mf_parting p = {1, tensor};
+
+    if (opts->ways > 1)
+        p.traders = (size_t)mf_ways_fit((int)mf_train_data(opts, ranks), experts / tensor, (int)opts->ways);
+    p.parts *= p.traders;
+    return p;
+}
+
+size_t mf_train_expert_part(const struct mf_train_opts *opts, const struct mf_parting *p, size_t rank)
+{
+    return rank % mf_max(1, opts->tensor) * p->traders + rank / mf_train_crew(opts) % p->traders;
+}
+
 struct mf_train_opts mf_train_beside(const struct mf_train_opts *opts)
 {
     struct mf_train_opts beside = *opts;
@@ -109,7 +125,7 @@ static size_t most_of(const struct mf_trainer *t, size_t bytes)
 {
     int64_t most = (int64_t)bytes;
 
-    if (sharers(t)) mf_collect_step(t->comm, 0, NULL, 1, &most);
+    if (t->experts.ways > 1) mf_collect_step(t->comm, 0, NULL, 1, &most);
     return (size_t)most;
 }
 
@@ -277,25 +293,21 @@ size_t mf_trainer_mixtures(const struct mf_trainer *t) { return t->network.mixtu
 
 size_t mf_trainer_sums(const struct mf_trainer *t) { return MF_SUM_LOSS + t->network.heads; }
 
-size_t mf_trainer_ways(const struct mf_trainer *t, size_t experts)
-{
-    return t->opts.ways > 1 ? (size_t)mf_ways_fit(t->comm->size, experts, (int)t->opts.ways) : 1;
-}
-
 /* The groups of ranks for so many experts. */
 static int open_ways(struct mf_trainer *t, size_t experts)
 {
-    const int ways = (int)mf_trainer_ways(t, experts), now = sharers(t) ? sharers(t)->size : 1;
+    const struct mf_parting p = mf_train_parting(&t->opts, (size_t)t->comm->size, experts);
+    const size_t now = sharers(t) ? (size_t)sharers(t)->size : 1;
 
-    if (ways == now) return MF_OK;
-    mf_rank_groups_close(&t->groups);
-    return ways > 1 ? mf_rank_groups_share_experts(&t->groups, t->comm, ways) : MF_OK;
+    if (p.traders == now) return MF_OK;
+    return mf_rank_groups_share_experts(&t->groups, t->comm, p.traders > 1 ? (int)p.traders : 0,
+                                        (int)mf_train_crew(&t->opts));
 }
 
 /* The trainer keeps the experts, since they change. */
 static int take_experts(struct mf_trainer *t, const struct mf_experts *experts)
 {
-    const struct mf_comm *group;
+    struct mf_parting p;
 
     if (!experts)
         mf_experts_first(&t->experts, (size_t)t->opts.args.experts);
@@ -303,13 +315,17 @@ static int take_experts(struct mf_trainer *t, const struct mf_experts *experts)
         t->experts = *experts;
     t->opts.args.experts = (long)t->experts.count;
     t->opts.args.list = &t->experts;
+    if (t->experts.count < t->opts.tensor)
+        return mf_fail(MF_USAGE, "--tp %zu: every rank has whole experts, and there are %zu", t->opts.tensor,
+                       t->experts.count);
     MF_TRY(open_ways(t, t->experts.count));
-    group = sharers(t);
-    if (!group)
+    p = mf_train_parting(&t->opts, (size_t)t->comm->size, t->experts.count);
+    t->experts.tensor = t->opts.tensor;
+    if (p.parts == 1)
         t->experts.ways = 0;
-    else if (t->experts.ways != (size_t)group->size || t->experts.end[t->experts.ways - 1] != t->experts.count)
-        mf_experts_share(&t->experts, (size_t)group->size, (size_t)group->rank, NULL, NULL);
-    t->experts.way = group ? (size_t)group->rank : 0;
+    else if (t->experts.ways != p.parts || t->experts.end[t->experts.ways - 1] != t->experts.count)
+        mf_experts_share(&t->experts, p.parts, 0, NULL, NULL);
+    t->experts.way = mf_train_expert_part(&t->opts, &p, (size_t)t->comm->rank);
     return MF_OK;
 }
 
@@ -338,7 +354,7 @@ static int open_groups(struct mf_trainer *t, int *colour)
     for (int r = 0; r < t->comm->size; ++r) colour[r] = r / tensor;
     if (tensor > 1) MF_TRY(mf_rank_groups_split(&t->groups, t->comm, MF_GROUP_TENSOR, colour, "layer"));
     for (int r = 0; r < t->comm->size; ++r) colour[r] = r % crew;
-    MF_TRY(mf_rank_groups_split(&t->groups, t->comm, MF_GROUP_REPLICAS, colour, "replica"));
+    MF_TRY(mf_rank_groups_split(&t->groups, t->comm, mf_network_data_group(), colour, "data"));
     for (int r = 0; r < t->comm->size; ++r) colour[r] = r / crew * tensor + r % tensor;
     if (t->opts.stages > 1) MF_TRY(mf_comm_split(t->comm, colour, NULL, "pipeline", &t->pipeline));
     return open_links(t, colour);
@@ -354,7 +370,7 @@ static int open_crew(struct mf_trainer *t)
     colour = MF_MUST(malloc((size_t)t->comm->size * sizeof *colour), "groups of ranks");
     rc = open_groups(t, colour);
     free(colour);
-    t->data = mf_rank_groups_find(&t->groups, MF_GROUP_REPLICAS);
+    t->data = mf_rank_groups_find(&t->groups, mf_network_data_group());
     return rc;
 }
 
@@ -400,8 +416,8 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
     *t = (struct mf_trainer){
         .comm = comm, .data = comm, .arena = arena, .queue = queue, .set = set, .opts = *opts, .micro = wish.micro};
     t->id = MF_MUST(calloc(opts->batch + 1, sizeof *t->id), "numbers of samples");
-    if (opts->args.experts > 0) MF_TRY(take_experts(t, opts->args.list));
     if (mf_train_crew(opts) > 1) MF_TRY(open_crew(t));
+    if (opts->args.experts > 0) MF_TRY(take_experts(t, opts->args.list));
     MF_TRY(build(t));
     t->sums = MF_MUST(calloc(mf_trainer_sums(t) + mf_trainer_mixtures(t) * (MF_EXPERTS + 2), sizeof *t->sums), "sums");
     t->load = t->sums + mf_trainer_sums(t);

@@ -38,10 +38,12 @@ static int make(struct dry *d, const struct mf_train_work *w, const struct mf_pl
 
 static void share_experts(struct dry *d, const struct mf_plan_rank *r)
 {
-    if (d->opts.ways <= 1) return;
-    d->opts.ways = (size_t)mf_ways_fit((int)r->ranks, (size_t)d->opts.args.experts, (int)d->opts.ways);
+    const struct mf_parting p = mf_train_parting(&d->opts, r->ranks, (size_t)d->opts.args.experts);
+
+    if (d->opts.args.experts == 0 || p.parts == 1) return;
     mf_experts_first(&d->experts, (size_t)d->opts.args.experts);
-    mf_experts_share(&d->experts, d->opts.ways, r->rank % d->opts.ways, NULL, NULL);
+    mf_experts_share(&d->experts, p.parts, mf_train_expert_part(&d->opts, &p, r->rank), NULL, NULL);
+    d->experts.tensor = d->opts.tensor;
     d->opts.args.list = &d->experts;
 }
 
@@ -172,10 +174,10 @@ static void add_groups(const struct dry *d, const struct mf_plan_rank *r, struct
 
     if (n->ways > 1) {
         add_group(d, r, MF_GROUP_EXPERTS, n->ways, experts, bytes);
-        add_group(d, r, MF_GROUP_REPLICAS, r->ranks / n->ways, experts, bytes);
+        add_group(d, r, MF_GROUP_REPLICAS, n->ranks / n->ways, experts, bytes);
     }
     if (n->tensor > 1) add_group(d, r, MF_GROUP_TENSOR, n->tensor, layers, bytes);
-    if (n->tensor * n->stages > 1) add_group(d, r, MF_GROUP_REPLICAS, n->ranks, layers, bytes);
+    if (n->tensor * n->stages > 1) add_group(d, r, mf_network_data_group(), n->ranks, layers, bytes);
     if (own > 0) add_group(d, r, mf_link_group(own - 1, own), 2, stages, bytes);
     if (own + 1 < (int)n->stages) add_group(d, r, mf_link_group(own, own + 1), 2, stages, bytes);
 }

@@ -337,7 +337,7 @@ static void joined(const struct mf_comm *c, int ways)
     struct mf_rank_groups groups = {0};
     struct set set[SETS] = {{.comm = c}};
 
-    CHECK_SAYS(mf_rank_groups_share_experts(&groups, c, ways) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_rank_groups_share_experts(&groups, c, ways, 1) == MF_OK, "%s", mf_err_text());
     CHECK(mf_arrays_open(c, d.q, ROOM, LARGEST, &set[0].arrays) == MF_OK);
     for (int k = 0; k < SETS; ++k) {
         struct mf_arrays_bytes bytes;

@@ -95,7 +95,7 @@ static void choices(int32_t row, size_t k, size_t experts, double *choice)
 
 static void some_choices(const struct mf_attr *attr, const struct mf_shape shape[], double *in[])
 {
-    const size_t k = shape[1].d[1], experts = attr->experts ? attr->experts : shape[0].d[1];
+    const size_t k = shape[1].d[1], experts = attr->experts ? attr->experts + 2 * attr->first_expert : shape[0].d[1];
 
     for (size_t r = 0; r < shape[1].d[0]; ++r) choices((int32_t)r, k, experts, in[1] + r * k);
 }
@@ -129,9 +129,10 @@ static void only_expert(const struct mf_attr *attr, const struct mf_shape shape[
 static void places(const struct mf_attr *attr, const struct mf_shape shape[], double *const in[], double *place)
 {
     const size_t slots = mf_shape_count(&shape[1]), experts = attr->experts;
+    const double first = (double)attr->first_expert;
     size_t at = 0, counted = 0, most = slots;
 
-    for (size_t s = 0; s < slots; ++s) counted += in[1][s] >= 0;
+    for (size_t s = 0; s < slots; ++s) counted += in[1][s] >= first && in[1][s] < first + (double)experts;
     if (attr->capacity > 0) most = (size_t)fmax(1, ceil(attr->capacity * (double)counted / (double)experts));
     for (size_t s = 0; s < slots; ++s) place[s] = -1;
     for (size_t e = 0; e < experts; ++e) {
@@ -139,7 +140,7 @@ static void places(const struct mf_attr *attr, const struct mf_shape shape[], do
 
         place[slots + e] = (double)at;
         for (size_t s = 0; s < slots; ++s)
-            if (in[1][s] == (double)e && n < most) {
+            if (in[1][s] == first + (double)e && n < most) {
                 place[s] = (double)at++;
                 ++n;
             }
@@ -286,6 +287,13 @@ const struct net_case net_route[] = {
     {MF_OP_PERMUTE,
      permute,
      {.experts = 7},
+     1,
+     .in = {F(2, 20, 9), I(2, 20, 2)},
+     .second = places,
+     .fill = some_choices},
+    {MF_OP_PERMUTE,
+     permute,
+     {.experts = 3, .first_expert = 2},
      1,
      .in = {F(2, 20, 9), I(2, 20, 2)},
      .second = places,

@@ -433,7 +433,7 @@ static void check_ways(struct device *d, const struct mf_comm *comm, int ways)
     struct mf_rank_groups groups = {0};
     struct crew crew = {.d = d, .all = comm, .rows = ROWS, .first = ROWS * (size_t)comm->rank};
 
-    CHECK_SAYS(mf_rank_groups_share_experts(&groups, comm, ways) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_rank_groups_share_experts(&groups, comm, ways, 1) == MF_OK, "%s", mf_err_text());
     crew.experts = mf_rank_groups_find(&groups, MF_GROUP_EXPERTS);
     crew.replicas = mf_rank_groups_find(&groups, MF_GROUP_REPLICAS);
     check_all(&crew);

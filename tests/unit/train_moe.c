@@ -97,25 +97,28 @@ static void same_lives(const struct bed *b, const char *model, int ways)
     free(weights);
 }
 
-/* Ranks that share layers and experts, in stages. */
+/* Ranks that share layers and experts, in stages. Is it also for moe? */
 static const struct {
     int ranks;
     size_t tensor, stages, ways;
-    int zero;
-} crews[] = {{2, 1, 2, 0, 0}, {3, 1, 3, 0, 0}, {4, 1, 2, 0, 1}};
+    int zero, moe;
+} crews[] = {{2, 1, 2, 0, 0, 1}, {2, 2, 1, 0, 2, 1}, {3, 3, 1, 0, 0, 0}, {3, 1, 3, 0, 0, 1}, {4, 1, 2, 0, 1, 0},
+             {4, 2, 2, 0, 0, 1}, {4, 2, 1, 0, 3, 0}, {4, 2, 1, 2, 0, 0}, {4, 1, 2, 2, 0, 1}};
 
 static void same_lives_of_crews(const struct bed *b, const char *model)
 {
     struct mf_train_opts o = balanced(model, 3);
+    const int is_moe = strcmp(model, "moe") == 0;
     struct mf_step want;
     float *weights;
     size_t n;
 
     o.args.features = MF_FEATURES_CNN;
-    if (strcmp(model, "vit") == 0) o.args.depth = 4, o.args.width = WIDTH, o.args.heads = 4;
+    if (strcmp(model, "vit") == 0)
+        o.args.depth = 4, o.args.width = WIDTH, o.args.heads = 12 / (b->world.size == 4 ? 3 : 2);
     weights = alone(b, o, &n, &want);
     for (size_t k = 0; k < sizeof crews / sizeof *crews; ++k) {
-        if (crews[k].ranks != b->world.size) continue;
+        if (crews[k].ranks != b->world.size || (is_moe && !crews[k].moe)) continue;
         o.tensor = crews[k].tensor;
         o.stages = crews[k].stages;
         o.ways = crews[k].ways;

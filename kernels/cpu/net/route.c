@@ -219,16 +219,17 @@ static void find_places(const struct mf_call *call)
     size_t counted = 0, most;
 
     memset(offset, 0, (experts + 1) * sizeof *offset);
-    for (size_t s = 0; s < slots; ++s) counted += choice[s] >= 0;
+    for (size_t s = 0; s < slots; ++s) counted += mf_route_own(call->attr, choice[s]) >= 0;
     most = mf_route_capacity(call->attr->capacity, counted, experts);
     for (size_t s = 0; s < slots; ++s) {
-        int32_t *taken = &offset[choice[s] + 1];
+        const int32_t own = mf_route_own(call->attr, choice[s]);
+        int32_t *taken = &offset[own + 1];
 
-        place[s] = choice[s] >= 0 && (size_t)*taken < most ? (*taken)++ : -1;
+        place[s] = own >= 0 && (size_t)*taken < most ? (*taken)++ : -1;
     }
     for (size_t e = 0; e < experts; ++e) offset[e + 1] += offset[e];
     for (size_t s = 0; s < slots; ++s)
-        if (place[s] >= 0) place[s] += offset[choice[s]];
+        if (place[s] >= 0) place[s] += offset[mf_route_own(call->attr, choice[s])];
 }
 
 /* Brings the row of a slot into the caches, as the hardware cannot predict its place. */

@@ -98,7 +98,7 @@ int plan(struct mf_queue *, const struct mf_call *call, int back, void **made, s
 
 void find_places(struct mf_queue *q, const struct mf_call *call)
 {
-    const struct mf_slots s = mf_slots_of(call->in[1], call->attr->experts);
+    const struct mf_slots s = mf_slots_of(call->in[1], call->attr->experts, call->attr->first_expert);
     int32_t *count = static_cast<int32_t *>(call->work), *place = static_cast<int32_t *>(call->out[1].at);
     int32_t *offset = place + s.slots;
 

@@ -282,7 +282,7 @@ struct chunks_body {
     }
 };
 
-struct mf_slots slots_of(const struct mf_call *call) { return mf_slots_of(call->in[1], call->in[0].shape.d[1]); }
+struct mf_slots slots_of(const struct mf_call *call) { return mf_slots_of(call->in[1], call->in[0].shape.d[1], 0); }
 
 int load_plan(struct mf_queue *, const struct mf_call *call, int, void **made, size_t *work)
 {

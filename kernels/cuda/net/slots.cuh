@@ -15,14 +15,19 @@ struct mf_slots {
     const int32_t *choice; /* [slots]; -1: none */
     size_t slots, chunk;
     unsigned experts, chunks;
+    int32_t first; /* expert 0 of these is that number of the choices */
 };
 
-static inline struct mf_slots mf_slots_of(const struct mf_tensor &choice, size_t experts)
+static inline struct mf_slots mf_slots_of(const struct mf_tensor &choice, size_t experts, size_t first_expert)
 {
     const size_t slots = mf_shape_count(&choice.shape), chunk = mf_gpu_slot_chunk(slots);
 
-    return {static_cast<const int32_t *>(choice.at), slots, chunk, unsigned(experts),
-            unsigned((slots + chunk - 1) / chunk)};
+    return {static_cast<const int32_t *>(choice.at),
+            slots,
+            chunk,
+            unsigned(experts),
+            unsigned((slots + chunk - 1) / chunk),
+            int32_t(first_expert)};
 }
 
 /** Bytes of the counts of all chunks. */
@@ -31,7 +36,8 @@ static inline size_t mf_slots_bytes(const struct mf_slots &s) { return size_t(s.
 /** Shared memory of a block that walks. */
 constexpr size_t MF_SLOTS_SHARED = MF_SLOT_TILE * sizeof(int32_t);
 
-/** Calls look(slot, choice) for all slots of the block's chunk, in their order, by all threads. */
+/** Calls look(slot, choice) for all slots of the block's chunk, in their order, by all threads. Choices are counted
+ * from the first expert; -1: none of these. */
 template <class Look> __device__ inline void mf_slots_walk(const struct mf_slots &s, const Look &look)
 {
     MF_SHARED(int32_t, tile);
@@ -41,7 +47,11 @@ template <class Look> __device__ inline void mf_slots_walk(const struct mf_slots
         const unsigned n = unsigned(end - from < MF_SLOT_TILE ? end - from : MF_SLOT_TILE);
 
         __syncthreads();
-        if (threadIdx.x < n) tile[threadIdx.x] = s.choice[from + threadIdx.x];
+        if (threadIdx.x < n) {
+            const int32_t own = s.choice[from + threadIdx.x] - s.first;
+
+            tile[threadIdx.x] = own >= 0 && own < int32_t(s.experts) ? own : -1;
+        }
         __syncthreads();
         MF_UNROLL_FOUR
         for (unsigned i = 0; i < n; ++i) look(from + i, tile[i]);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "mpi/rank_groups.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -92,17 +93,15 @@ int mf_moe_adopt(struct mf_options *options, const void *into)
 
 int mf_moe_ways(const struct mf_session *s, const struct mf_train_cmd *o, size_t ranks, struct mf_train_opts *opts)
 {
-    const size_t experts = (size_t)opts->args.experts, wish = o->ways ? (size_t)o->ways : ranks;
+    const size_t experts = (size_t)opts->args.experts / mf_max(1, opts->tensor);
+    const size_t wish = o->ways ? (size_t)o->ways : ranks;
 
     if (strcmp(o->strategy, "expert_parallel") != 0) return MF_OK;
-    if (experts == 0)
+    if (opts->args.experts == 0)
         return mf_fail(MF_USAGE, "--parallel-strategy expert_parallel: --arch %s has no experts", o->arch);
     if (s->common->deterministic)
         return mf_fail(MF_USAGE, "--deterministic sums whole gradients of samples, and with --parallel-strategy "
                                  "expert_parallel no rank has them; leave one of them out");
-    if (mf_train_crew(opts) > 1)
-        return mf_fail(MF_USAGE, "--parallel-strategy expert_parallel: --tp and --pp keep all experts of a layer on a "
-                                 "rank; leave one of them out");
     opts->ways = (size_t)mf_ways_fit((int)ranks, experts, (int)(wish < ranks ? wish : ranks));
     if (!o->ways || opts->ways == (size_t)o->ways) return MF_OK;
     return mf_fail(MF_USAGE,

@@ -133,6 +133,7 @@ static void draw_devices(struct mf_moe_show *show, const char *output, const str
 {
     const struct mf_experts *experts = &show->experts;
     const size_t ranks = (size_t)t->comm->size, ways = experts->ways;
+    const struct mf_parting p = mf_train_parting(&t->opts, ranks, experts->count);
     double all = 0, each = 0;
     char *path, *title;
     struct mf_figure figure = {.count = 0};
@@ -144,7 +145,8 @@ static void draw_devices(struct mf_moe_show *show, const char *output, const str
             mf_value_in(&t->network.net->value[v], 1 << MF_SET_EXPERTS))
             each += (double)mf_shape_count(&t->network.net->value[v].shape) / (double)t->experts.count;
     for (size_t r = 0; r < ranks; ++r) {
-        const struct mf_span part = ways > 1 ? mf_experts_part(experts, r % ways) : (struct mf_span){0, experts->count};
+        const struct mf_span part = ways > 1 ? mf_experts_part(experts, mf_train_expert_part(&t->opts, &p, r))
+                                             : (struct mf_span){0, experts->count};
         char *label = mf_devices_label(ranks, show->device, r);
         double rows = 0;
 

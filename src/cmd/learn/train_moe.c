@@ -101,6 +101,14 @@ static int check_start(const struct mixture *m, size_t experts)
     return MF_OK;
 }
 
+/* Ranks that share layers have whole experts. */
+static void keep_one_each(struct mf_grow_opts *grow, size_t tensor)
+{
+    if (grow->least >= (long)tensor) return;
+    grow->least = (long)tensor;
+    mf_info("each of the %zu ranks of --tp keeps an expert: --min-experts is %zu", tensor, tensor);
+}
+
 static int begin(void *context, struct mf_loop *loop)
 {
     struct mixture *m = context;
@@ -108,9 +116,10 @@ static int begin(void *context, struct mf_loop *loop)
     mf_moe_show_begin(&m->show);
     m->show.started = loop->trainer->experts.count; /* those of --model */
     mf_grow_open(&m->grow, &m->o->grow, loop->trainer);
+    keep_one_each(&m->grow.opts, loop->trainer->opts.tensor);
     MF_TRY(check_start(m, loop->trainer->experts.count));
     say_ways(loop->trainer);
-    if (loop->trainer->network.ways > 1) MF_TRY(mf_place_measure(loop->trainer, m->grow.speed));
+    if (m->grow.ways > 1) MF_TRY(mf_place_measure(loop->trainer, m->grow.speed));
     loop->grown = m;
     loop->stepped = stepped;
     loop->epoch_done = epoch_done;

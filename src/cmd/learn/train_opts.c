@@ -555,7 +555,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
     if (kind->beside) opts->beside = kind->beside(o, task);
     find_precision(o, opts);
     MF_TRY(find_crew(s, o, kind, ranks, opts));
-    MF_TRY(mf_moe_ways(s, o, ranks, opts));
+    MF_TRY(mf_moe_ways(s, o, mf_train_data(opts, ranks), opts));
     MF_TRY(mf_deepspeed_explain(s->options, o->config, find_batches(o, kind, set, mf_train_data(opts, ranks), opts)));
     MF_TRY(find_slots(s, o, mf_train_data(opts, ranks), opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);

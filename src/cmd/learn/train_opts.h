@@ -124,7 +124,8 @@ int mf_train_adopt_word(struct mf_options *options, const char *place, const cha
 /** The same, and the device of --gpu-mode. */
 int mf_moe_adopt(struct mf_options *options, const void *into);
 
-/** Ranks that share the experts, into @p opts, whose network is known. MF_USAGE. Local. */
+/** Ranks that share the experts, of @p ranks that pass other samples, into @p opts, whose network is known. MF_USAGE.
+ * Local. */
 int mf_moe_ways(const struct mf_session *session, const struct mf_train_cmd *o, size_t ranks,
                 struct mf_train_opts *opts);
 

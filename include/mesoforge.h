@@ -55,9 +55,8 @@ typedef struct mesoforge_session mesoforge_session;
 
 /**
  * Opens a session on this process alone, without MPI. Options (NULL: none) are these of the program: device, threads,
- * memory-limit, gpu-memory-fraction, gpu_ids, share-gpu, exchange, deterministic, timeout. The library computes on
- * cores for now. With trust-files it decodes pictures, HDF5 and other files in this process, which a damaged file may
- * take down.
+ * memory-limit, gpu-memory-fraction, gpu_ids, share-gpu, exchange, deterministic, timeout. With trust-files it decodes
+ * pictures, HDF5 and other files in this process, which a damaged file may take down.
  */
 int mesoforge_open(mesoforge_session **session, const char *options);
 

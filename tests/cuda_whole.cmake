@@ -253,3 +253,11 @@ add_test(NAME cuda_gen_engine COMMAND gen_engine ${CMAKE_CURRENT_SOURCE_DIR}/fix
 add_test(NAME cuda_gen_embed COMMAND gen_embed ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language bert)
 set_tests_properties(cuda_gen_engine cuda_gen_embed PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
+
+# The library opens the back end from its own folder, and leaves its host alone on a GPU, too.
+add_executable(lib_cuda unit/lib_cuda.c)
+target_link_libraries(lib_cuda PRIVATE libmesoforge m)
+target_compile_options(lib_cuda PRIVATE ${MF_TEST_CODE})
+add_dependencies(lib_cuda mesoforge_cuda_emu)
+add_test(NAME cuda_lib COMMAND lib_cuda)
+set_tests_properties(cuda_lib PROPERTIES TIMEOUT 300 LABELS cuda ENVIRONMENT "${MF_EMU_ENV};LD_PRELOAD=$<TARGET_FILE:host_calls>")

@@ -164,7 +164,9 @@ def refusals():
     raises(mesoforge.UsageError, "axes", lambda: c(np.zeros((1,) * 12)))
     raises(mesoforge.InputError, "cannot open 'steel.png'", lambda: c("steel.png"))
     raises(mesoforge.InputError, "cannot open 'none.npy'", lambda: c("none.npy"))
-    raises(mesoforge.DeviceError, "computes on cores", lambda: mesoforge.Session(device="cuda"))
+    os.environ["MF_CUDA_LIBRARY"] = "/nowhere/libmesoforge_cuda.so"
+    raises(mesoforge.DeviceError, "does not load: /nowhere", lambda: mesoforge.Session(device="cuda"))
+    del os.environ["MF_CUDA_LIBRARY"]
     raises(MemoryError, "", lambda: mesoforge.Session(memory_limit=1).characterize(np.indices((96, 128, 128))[0] % 2))
     raises(mesoforge.UsageError, "no option '--thread'; try: --threads", lambda: mesoforge.Session(thread=3))
     closed = mesoforge.Session(threads=1)

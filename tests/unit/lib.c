@@ -35,7 +35,9 @@ static void refuses_handles(void)
     CHECK(strstr(mesoforge_last_error()->sentence, "MPI has not begun"));
     CHECK(mesoforge_open(&none, "limit-to=3") == MESOFORGE_USAGE && !none);
     CHECK(mesoforge_open(&none, "threads=-1") == MESOFORGE_USAGE && !none);
+    setenv("MF_CUDA_LIBRARY", "/nowhere/libmesoforge_cuda.so", 1);
     CHECK(mesoforge_open(&none, "device=cuda") == MESOFORGE_DEVICE && !none);
+    unsetenv("MF_CUDA_LIBRARY");
     CHECK(strcmp(mesoforge_last_error()->advice, "--device cpu") == 0);
     mesoforge_close(other.session);
     CHECK(mesoforge_close(other.session) == MESOFORGE_USAGE);

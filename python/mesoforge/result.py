@@ -1,5 +1,7 @@
 """Results of calls."""
 
+from __future__ import annotations
+
 import base64
 import ctypes
 import html
@@ -76,7 +78,7 @@ class Result:
     def __getstate__(self):
         return {**self.__dict__, "_owner": None}
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> np.ndarray:
         return self.arrays[name]
 
     def __repr__(self):
@@ -93,7 +95,7 @@ class Result:
             raise UsageError("a result that was pickled is arrays and figures alone", "the result itself")
         return self._owner.handle
 
-    def save(self, path, *, session=None):
+    def save(self, path: str | os.PathLike, *, session=None) -> None:
         """Writes a file; its ending chooses the format. A structure becomes .h5, .vtkhdf, .npy, .tif or, of an image,
         .png. A target becomes an .h5 file of descriptors, or its picture, .png. Other results become .json."""
         path = os.fspath(path)
@@ -109,7 +111,7 @@ class Result:
 class _Picture(Result):
     """A result with a picture, which notebooks show above the figures."""
 
-    def _repr_png_(self):
+    def _repr_png_(self) -> bytes:
         if self._png is None:
             self._png = _drawn(self._draw)
         return self._png
@@ -127,14 +129,14 @@ class Target(_Picture):
         self.save(path)
 
     @staticmethod
-    def measure(image, **options):
+    def measure(image, **options) -> Target:
         """characterize(), by another name."""
         from . import characterize
 
         return characterize(image, **options)
 
     @classmethod
-    def load(cls, path, *, session=None):
+    def load(cls, path: str | os.PathLike, *, session=None) -> Target:
         """Reads a file of descriptors. Its session trusts files: Session(trust_files=True)."""
         session, target = session or _session(), c_void_p()
         with session._call_of(None):
@@ -142,7 +144,7 @@ class Target(_Picture):
         return cls(target)
 
     @classmethod
-    def mean(cls, targets, weights=None, *, session=None):
+    def mean(cls, targets, weights=None, *, session=None) -> Target:
         """The mean of targets with the same labels, lags and directions; weights sum to 1."""
         session, mean, targets = session or _session(), c_void_p(), list(targets)
         if weights is not None and len(weights) != len(targets):
@@ -154,7 +156,7 @@ class Target(_Picture):
         return cls(mean)
 
     @classmethod
-    def join(cls, z, y, x):
+    def join(cls, z: Target, y: Target, x: Target) -> Target:
         """One target from three of images: slices normal to z look like the first, to y like the second, to x like the
         third. match(target=..) makes an anisotropic volume of it."""
         from .session import Session
@@ -174,17 +176,17 @@ class Structure(_Picture):
     `slab` is None."""
 
     @property
-    def phase(self):
+    def phase(self) -> np.ndarray:
         """The number of the phase of each voxel."""
         return self.arrays["phase"]
 
     @property
-    def array(self):
+    def array(self) -> np.ndarray:
         """The label of each voxel, as in the image."""
         return self.arrays["labels"][self.phase]
 
     @property
-    def seconds(self):
+    def seconds(self) -> float | None:
         """How long it took; None: nobody counted."""
         return self.figures.get("seconds")
 

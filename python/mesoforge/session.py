@@ -167,13 +167,13 @@ class Session:
             self._raised = self._raised or error
         return 0 if self._raised is not None else 1
 
-    def slab(self, planes):
+    def slab(self, planes) -> slice:
         """The planes of a volume of so many that this rank computes, as a slice. Slabs that are cut so are not copied."""
         first, count = ctypes.c_size_t(), ctypes.c_size_t()
         check(lib.mesoforge_slab(self._open(), planes, byref(first), byref(count)))
         return slice(first.value, first.value + count.value)
 
-    def close(self):
+    def close(self) -> None:
         """Ends the session; results stay."""
         with self._call_of(None):
             if self._handle is not None:
@@ -244,11 +244,11 @@ class Session:
             self._progress = None
             self._calling.release()
 
-    def characterize(self, image, *, progress=None, **options):
+    def characterize(self, image, *, progress=None, **options) -> Target:
         """See `mesoforge.characterize`."""
         return self.run("characterize", image, progress=progress, **options)
 
-    def match(self, *images, target=None, progress=None, **options):
+    def match(self, *images, target=None, progress=None, **options) -> Structure:
         """See `mesoforge.match`."""
         if target is None:
             return self.run("match", *images, progress=progress, **options)
@@ -256,13 +256,13 @@ class Session:
             raise UsageError("match has a target, and images")
         return self.reconstruct(target, progress=progress, **options)
 
-    def reconstruct(self, target, *, progress=None, **options):
+    def reconstruct(self, target, *, progress=None, **options) -> Structure:
         """See `mesoforge.reconstruct`."""
         if isinstance(target, dict):
             return self.run("reconstruct", target=target, progress=progress, **options)
         return self.run("reconstruct", target, progress=progress, **options)
 
-    def run(self, verb, *inputs, progress=None, **options):
+    def run(self, verb, *inputs, progress=None, **options) -> Result:
         """See `mesoforge.run`."""
         if inputs:
             options["mask"] = _mask(inputs[0], options.get("mask"))

@@ -1,10 +1,18 @@
 """The program's verbs as functions. Keyword arguments are the options of the verb, and session= says where it runs."""
 
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Optional
+
 from .errors import DeviceError, UsageError
+from .result import Result, Structure, Target
 from .session import Session, default
 
+Progress = Optional[Callable[[str, Optional[float]], object]]
 
-def run(verb, *inputs, session=None, progress=None, **options):
+
+def run(verb: str, *inputs: Any, session: Session | None = None, progress: Progress = None, **options: Any) -> Result:
     """Runs any verb that prints an object with --json, as "properties" or "plan match".
 
     Inputs are arrays, targets and structures, or paths of files. `figures` of the result is the object.
@@ -16,7 +24,7 @@ def run(verb, *inputs, session=None, progress=None, **options):
     return (session or default()).run(verb, *inputs, progress=progress, **options)
 
 
-def characterize(image, *, session=None, progress=None, **options):
+def characterize(image: Any, *, session: Session | None = None, progress: Progress = None, **options: Any) -> Target:
     """Measures the descriptors of an image [y][x] or a volume [z][y][x].
 
     image: an array of labels, grey values or phases side by side, as any array of NumPy (it is not copied), a picture
@@ -33,7 +41,9 @@ def characterize(image, *, session=None, progress=None, **options):
     return (session or default()).characterize(image, progress=progress, **options)
 
 
-def match(*images, target=None, session=None, progress=None, **options):
+def match(
+    *images: Any, target: Any = None, session: Session | None = None, progress: Progress = None, **options: Any
+) -> Structure:
     """Makes a structure with the statistics of an image or a volume, as `mesoforge match` does.
 
     images: one as of characterize(), or three for the normals z, y and x. Or target=, as of reconstruct().
@@ -52,7 +62,9 @@ def match(*images, target=None, session=None, progress=None, **options):
     return (session or default()).match(*images, target=target, progress=progress, **options)
 
 
-def reconstruct(target, *, session=None, progress=None, **options):
+def reconstruct(
+    target: Any, *, session: Session | None = None, progress: Progress = None, **options: Any
+) -> Structure:
     """Makes a structure with the statistics of a target, as `mesoforge reconstruct` does.
 
     target: what characterize() gives, the path of a file of descriptors, or arrays by the names of descriptors.
@@ -65,7 +77,9 @@ def reconstruct(target, *, session=None, progress=None, **options):
     return (session or default()).reconstruct(target, progress=progress, **options)
 
 
-def compare(target, *results, session=None, progress=None, **options):
+def compare(
+    target: Any, *results: Any, session: Session | None = None, progress: Progress = None, **options: Any
+) -> Result:
     """Compares structures with one that they should look like, as `mesoforge compare` does.
 
     >>> import numpy
@@ -76,7 +90,7 @@ def compare(target, *results, session=None, progress=None, **options):
     return run("compare", target, *results, session=session, progress=progress, **options)
 
 
-def synth(*, session=None, progress=None, **options):
+def synth(*, session: Session | None = None, progress: Progress = None, **options: Any) -> Structure | Result:
     """Makes a structure with known statistics; with num_samples= and output="FILE.h5" a dataset for training.
 
     >>> synth(kind="spheres", size=[24, 32], radius=4, seed=1).array.shape
@@ -96,7 +110,14 @@ def _kind_of(model, session):
     return kinds[0]
 
 
-def infer(model, *images, kind=None, session=None, progress=None, **options):
+def infer(
+    model: str,
+    *images: Any,
+    kind: str | None = None,
+    session: Session | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> list[dict]:
     """What a trained model says of images: a list with a dictionary for each.
 
     model: the path of a model file. kind: "classify", "regress" or "answer"; without one the file says it.
@@ -110,7 +131,9 @@ def infer(model, *images, kind=None, session=None, progress=None, **options):
 predict = infer
 
 
-def train(kind, data, *, session=None, progress=None, **options):
+def train(
+    kind: str, data: str, *, session: Session | None = None, progress: Progress = None, **options: Any
+) -> Result:
     """Trains a network, as `mesoforge train KIND` does: results_dir="FOLDER" gets model.safetensors.
 
     kind: "classify", "regress", "vqa", "unet" or "moe". data: the path of a dataset. The session trusts files:
@@ -119,12 +142,12 @@ def train(kind, data, *, session=None, progress=None, **options):
     return run("train " + kind, data=data, session=session, progress=progress, **options)
 
 
-def generate(model, *, session=None, progress=None, **options):
+def generate(model: str, *, session: Session | None = None, progress: Progress = None, **options: Any) -> Result:
     """Makes a dataset of new samples by a model of train("unet", ..): output="FILE.h5", num_samples=1000."""
     return run("generate", model=model, session=session, progress=progress, **options)
 
 
-def probe(*, session=None, **options):
+def probe(*, session: Session | None = None, **options: Any) -> dict:
     """The hardware of this machine, as `mesoforge probe` prints it.
 
     >>> probe()["nodes"][0]["cores"] >= 1
@@ -133,7 +156,7 @@ def probe(*, session=None, **options):
     return run("probe", session=session, **options).figures
 
 
-def plan(verb, *inputs, session=None, **options):
+def plan(verb: str, *inputs: Any, session: Session | None = None, **options: Any) -> dict:
     """What a run of a verb would need, before it runs; hardware="FILE.json" plans for another machine.
 
     >>> import numpy
@@ -143,21 +166,19 @@ def plan(verb, *inputs, session=None, **options):
     return run("plan " + verb, *inputs, session=session, **options).figures
 
 
-def estimate(model, *, session=None, **options):
+def estimate(model: str, *, session: Session | None = None, **options: Any) -> dict:
     """The exact bytes of every part of a model, and a device for each, as `mesoforge map` tells them. A model that is
     not here is guessed by its name.
 
     >>> estimate("facebook/opt-1.3b")["kind"]
     'guess by name'
     """
-    import os
-
     if os.path.exists(model):
         return run("map", model, session=session, **options).figures
     return run("map", session=session, estimate=model, **options).figures
 
 
-def get_device():
+def get_device() -> str:
     """The device on which sessions compute: "cuda" where the library has one, else "cpu".
 
     >>> get_device() in ("cpu", "cuda")

@@ -35,6 +35,27 @@ static int cut(const struct mf_list *list, const size_t *given, struct mf_networ
     return rc;
 }
 
+/* Two stages would have a weight's gradient in two parts. */
+static int check_ties(const struct mf_network *n, const struct mf_list *list)
+{
+    const unsigned trained = 1 << MF_SET_TRAINED | 1 << MF_SET_SPLIT | 1 << MF_SET_EXPERTS;
+    int *stage = MF_MUST(malloc((n->net->values + 1) * sizeof *stage), "stages of weights"), rc = MF_OK;
+
+    for (size_t v = 0; v < n->net->values; ++v) stage[v] = -1;
+    for (size_t i = 0; rc == MF_OK && i < list->nodes; ++i)
+        for (int j = 0; j < MF_INS; ++j) {
+            const int v = list->node[i].in[j] < 0 ? -1 : mf_value_root(n->net, list->node[i].in[j], NULL);
+
+            if (v < 0 || !mf_value_in(&n->net->value[v], trained)) continue;
+            if (stage[v] >= 0 && stage[v] != list->node[i].stage)
+                rc = mf_fail(MF_USAGE, "--pp %zu: stages %d and %d both have the weight '%s'; try: fewer stages",
+                             n->stages, stage[v], list->node[i].stage, n->net->value[v].name);
+            stage[v] = list->node[i].stage;
+        }
+    free(stage);
+    return rc;
+}
+
 int mf_pipeline_mark(struct mf_network *n, const size_t *given, struct mf_list *list)
 {
     const struct mf_parts none = {0}; /* single weights are where their parts are */
@@ -45,7 +66,7 @@ int mf_pipeline_mark(struct mf_network *n, const size_t *given, struct mf_list *
     mf_device_map_nodes(&n->cut, &none, list, stage);
     for (size_t i = 0; i < list->nodes; ++i) list->node[i].stage = (int)stage[i];
     free(stage);
-    return MF_OK;
+    return check_ties(n, list);
 }
 
 /* -- lists -- */

@@ -15,7 +15,7 @@ size_t mf_pipeline_slots(size_t micro, size_t stages, size_t stage);
 /** Says which stage each node of a forward list belongs to (node.stage). The first list decides where blocks are cut.
  * If
  * @p given [parts] does not say it, the most operations of a stage are the least possible. Refuses with MF_USAGE a
- * network of too few blocks. Local. */
+ * network of too few blocks, and a trained weight of two stages. Local. */
 int mf_pipeline_mark(struct mf_network *network, const size_t *given, struct mf_list *list);
 
 /** Leaves a list of micro-batches its nodes on this rank, as the four lists of a slot. Local. */

@@ -468,6 +468,41 @@ static void pipelines(const struct bed *b)
     }
 }
 
+/* Two parts with one weight. */
+static int tied(struct mf_build *build, int x, const struct mf_arch_args *args, size_t outputs)
+{
+    const struct mf_shape all = mf_build_shape(build, x);
+    const size_t numbers = mf_shape_count(&all) / all.d[0];
+
+    (void)args;
+    x = mf_build_reshape(build, x, (struct mf_shape){.n = 2, .d = {all.d[0], numbers}});
+    for (int k = 0; k < 2; ++k) {
+        const struct mf_shape square = {.type = MF_F32, .n = 2, .d = {numbers, numbers}};
+        const int w = mf_build_parameter(build, "same", square, MF_START_UNIFORM, 0.1);
+
+        mf_build_segment(build, 1);
+        x = mf_build_node(build, MF_OP_LINEAR, (struct mf_attr){0}, k ? "second" : "first", 2, (const int[]){x, w});
+    }
+    mf_build_segment(build, 0);
+    return mf_build_linear(build, "head", x, outputs);
+}
+
+static void refused_ties(const struct bed *b)
+{
+    const struct mf_arch model = {.name = "tied", .forward = tied};
+    struct mf_train_opts o = usual("mlp", 1, 4);
+    struct mf_trainer t;
+
+    o.arch = &model;
+    o.stages = 3;
+    if (b->world.size != 3) return;
+    CHECK_SAYS(mf_trainer_open(&b->world, b->device.host, b->device.q, b->set, &o, &t) == MF_USAGE &&
+                   strstr(mf_err_text(), "stages 0 and 1 both have the weight 'same'"),
+               "%s", mf_err_text());
+    mf_trainer_close(&t);
+    mf_err_clear();
+}
+
 /* Heads, ranks, and networks that cannot be shared. */
 static void refused_parts_of_layers(const struct bed *b)
 {
@@ -560,6 +595,7 @@ int main(int argc, char **argv)
     files(&b, some_model(&b), 0, 0);
     files(&b, some_model(&b), 3, 0);
     shared_layers(&b);
+    refused_ties(&b);
     refused_parts_of_layers(&b);
     balanced();
     pipelines(&b);

@@ -60,7 +60,9 @@ static int work(mesoforge_session *session, const struct mf_cmd *verb, void *opt
 
     if (o->max_iter == 0) return mf_fail(MF_USAGE, "--max_iter 0 makes no structure");
     o->taker = &taker;
-    return mf_agree(&session->comm, verb->run(&session->work, o));
+    MF_TRY(mf_agree(&session->comm, verb->run(&session->work, o)));
+    if (r->arrays) return MF_OK;
+    return mf_fail(MF_USAGE, "'%s' has the result of this run already; try: read it, or restart=no", o->common.output);
 }
 
 /* A dataset becomes a file. */

@@ -148,6 +148,20 @@ static void obeys_another_thread(void)
     mesoforge_close(h.session);
 }
 
+/* Nothing is left to do of a run that has ended. Only a session that trusts its file can know. */
+static void has_ended(const char *all)
+{
+    const struct mesoforge_array plain = of(image, "u1", N, 1);
+    struct host h = {NULL, NULL};
+    mesoforge_result *r = NULL;
+
+    CHECK(mesoforge_open(&h.session, "threads=1 trust-files") == MESOFORGE_OK);
+    CHECK(mesoforge_field_array(h.session, "image", &plain, &h.field) == MESOFORGE_OK);
+    CHECK(mesoforge_match(h.session, h.field, all, &r) == MESOFORGE_USAGE && !r);
+    CHECK(strcmp(mesoforge_last_error()->advice, "read it, or restart=no") == 0);
+    mesoforge_close(h.session);
+}
+
 /* A run with an output is saved where it stops. The next goes on, and ends in the bits of an undisturbed run. */
 static void goes_on(void)
 {
@@ -170,6 +184,7 @@ static void goes_on(void)
     CHECK_SAYS(mesoforge_match(h.session, h.field, all, &rest) == MESOFORGE_OK, "%s", mesoforge_last_error()->sentence);
     CHECK(mesoforge_result_array(whole, 0, &a) && mesoforge_result_array(rest, 0, &b));
     CHECK(a.data && b.data && memcmp(a.data, b.data, N * N) == 0);
+    has_ended(all);
     snprintf(name, sizeof name, "%s/a.h5", folder);
     CHECK(unlink(name) == 0);
     snprintf(name, sizeof name, "%s/a.xdmf", folder);

@@ -42,6 +42,8 @@ static void describe(const void *context, struct mf_plan_lines *p)
     mf_plan_say(p, "evaluates", "%s", o->evaluations > 0 ? "a run" : "the start alone");
     if (e->mean) mf_plan_say(p, "slice objective", "mean");
     if (e->draw > 0) mf_plan_say(p, "slices drawn", "%g", e->draw);
+    for (size_t i = 0; i < o->property.count; ++i)
+        mf_plan_say(p, "property", "conductivity_%c", "zyx"[o->property.at[i].axis]);
     mf_plan_say(p, "coarse to fine", "%s", o->coarse_to_fine ? "yes" : "no");
     mf_plan_say(p, "polish", "%s", o->polish ? "yes" : "no");
     mf_plan_say(p, "deterministic", "%s", w->deterministic ? "yes" : "no");

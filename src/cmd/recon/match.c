@@ -132,6 +132,8 @@ const struct mf_cmd mf_cmd_match = {
         "  mesoforge match steel.tif --threshold otsu --crop-bar --output like.png\n"
         "  mpirun -n 4 mesoforge match micrograph.npy --add-dimension 64 \\\n"
         "      --output volume.h5\n"
+        "  mesoforge match steel.npy --size 64 64 64 --conductivity 0.01 1 \\\n"
+        "      --property conductivity_z=0.28 --output v.h5\n"
         "  mesoforge match top.npy front.npy side.npy --add-dimension 128 \\\n"
         "      --seed 3 --output aniso.h5\n"
         "  mesoforge match tomogram.npy --limit-to 16 --use-multigrid-reconstruction \\\n"

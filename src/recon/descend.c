@@ -130,13 +130,21 @@ static int evaluate(void *context, float *x, float *g, double *loss)
 /* One row of convergence: without memory for it the run goes on, it only lacks the row. */
 static void note_metrics(struct mf_grid *r, long evaluations, double seconds)
 {
-    const struct mf_metric row[] = {{.key = "seed", .kind = MF_METRIC_INT, .whole = r->opts->seed},
-                                    {.key = "step", .kind = MF_METRIC_INT, .whole = (uint64_t)evaluations},
-                                    {.key = "time", .kind = MF_METRIC_SECONDS, .real = seconds},
-                                    {.key = "loss", .kind = MF_METRIC_REAL, .real = r->loss},
-                                    {.key = "stage", .kind = MF_METRIC_TEXT, .text = r->stage ? r->stage : "start"}};
+    static const char *const keys[] = {"conductivity_z", "conductivity_y", "conductivity_x"};
+    const struct mf_property_opts *p = &r->opts->property;
+    size_t n = 5;
+    struct mf_metric row[5 + MF_PROPERTIES] = {
+        {.key = "seed", .kind = MF_METRIC_INT, .whole = r->opts->seed},
+        {.key = "step", .kind = MF_METRIC_INT, .whole = (uint64_t)evaluations},
+        {.key = "time", .kind = MF_METRIC_SECONDS, .real = seconds},
+        {.key = "loss", .kind = MF_METRIC_REAL, .real = r->loss},
+        {.key = "stage", .kind = MF_METRIC_TEXT, .text = r->stage ? r->stage : "start"}};
 
-    mf_metrics_row(&r->metrics, sizeof row / sizeof *row, row);
+    for (size_t i = 0; r->property && i < p->count; ++i)
+        if (mf_property_last(r->property, i) > 0)
+            row[n++] = (struct mf_metric){
+                .key = keys[p->at[i].axis], .kind = MF_METRIC_REAL, .real = mf_property_last(r->property, i) * p->unit};
+    mf_metrics_row(&r->metrics, n, row);
 }
 
 void mf_grid_note(struct mf_grid *r, long evaluations)

@@ -40,7 +40,7 @@ void mf_property_close(struct mf_property *property);
  */
 int mf_property_eval(struct mf_property *property, const float *x, float *g, double factor, long hold, double *loss);
 
-/** Conductivity number @p i at the last evaluation; relative to the target it is 1 + error. */
+/** Conductivity number @p i at the last solve; 0: there was none. */
 double mf_property_last(const struct mf_property *property, size_t i);
 
 /**

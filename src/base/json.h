@@ -123,8 +123,8 @@ const char *mf_json_stranger(const struct mf_json *object, const char *const *kn
  * MF_OUTPUT. */
 int mf_json_save(const struct mf_json *value, const char *path, const char *name);
 
-/** From now on this thread prints no value on stdout, but keeps the last one as *@p text, which the caller frees; NULL
- * ends that. */
+/** From now on this thread keeps the last value that it prints as *@p text, and stdout gets none. NULL ends that. The
+ * caller frees the text. */
 void mf_json_divert(char **text);
 
 /** Writes it on one line (compact) and a newline; flushes. Refuses with MF_OUTPUT. */

@@ -1,7 +1,7 @@
 /* Conduction through voxels of any positive conductivity, which change from solve to solve. It also gives the
  * derivative of the effective conductivity by each of them. The problem is its own adjoint. So the derivative is a sum
- * over the faces of a voxel. A term is the jump of the potential, squared, times the derivative of the conductance. Rule: results have
- * the same bits on any number of ranks and threads. */
+ * over the faces of a voxel. A term is the jump of the potential, squared, times the derivative of the conductance.
+ * Rule: results have the same bits on any number of ranks and threads. */
 #ifndef MF_PROP_GREY_H
 #define MF_PROP_GREY_H
 

@@ -56,7 +56,7 @@ class Slab:
         if np.ma.is_masked(array):
             raise InputError("a slab masks nothing", "mask=Slab(..)")
         self.array, self.first, self.planes = _array(array), first, planes
-        if min(first, planes) < 0:
+        if first < 0 or planes < 1:
             raise UsageError(f"a slab cannot begin with plane {first} of {planes}")
 
 
@@ -64,28 +64,30 @@ def _array(image):
     """An array as it is, without a copy: of an array, a picture of PIL, a list, or a structure. Slabs stay."""
     if isinstance(image, Slab):
         return image
+    if np.ma.is_masked(image):
+        raise InputError("only the first image of a call may be a masked array", "numpy.ma.getdata() has all its values")
     bands = image.getbands() if hasattr(image, "getbands") else ()
     if len(bands) > 1:
         raise InputError(f"the picture has the bands {', '.join(bands)}", 'its grey values, picture.convert("L")')
     return np.asarray(image)
 
 
-def _mask(image, given):
-    """The option mask=, which may be what an image may be, and what a masked array masks besides."""
+def _unmasked(image, given):
+    """The image without its mask, and the option mask=: what an image may be, and what a masked array masks besides."""
     if given is not None and not isinstance(given, (str, os.PathLike)):
         given = _array(given)
     if isinstance(image, (str, os.PathLike, Target)) or not np.ma.is_masked(image):
-        return given
-    own = np.ma.getmaskarray(image)
+        return image, given
+    own, image = np.ma.getmaskarray(image), np.ma.getdata(image)
     if given is None:
-        return own
+        return image, own
     if isinstance(given, (str, os.PathLike)):
         raise InputError("the array is masked, and the mask is a file", "the mask as an array")
     if isinstance(given, Slab):
         raise InputError("the mask is a slab, and the array is none")
     if given.shape != own.shape:
         raise InputError(f"the mask has the shape {given.shape}, the array {own.shape}")
-    return np.where(own, True, given)
+    return image, np.where(own, True, given)
 
 
 def _described(array):
@@ -265,7 +267,8 @@ class Session:
     def run(self, verb, *inputs, progress=None, **options) -> Result:
         """See `mesoforge.run`."""
         if inputs:
-            options["mask"] = _mask(inputs[0], options.get("mask"))
+            first, options["mask"] = _unmasked(inputs[0], options.get("mask"))
+            inputs = first, *inputs[1:]
         with self._call_of(progress):
             return self._call_on(verb, inputs, options)
 

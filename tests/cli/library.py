@@ -201,6 +201,10 @@ def inputs():
     check(np.array_equal(both["all/s2"], given["all/s2"]), "mask= and a masked array are not both heeded")
     raises(mesoforge.InputError, "the mask has the shape (1, 30)",
            lambda: mesoforge.characterize(np.ma.MaskedArray(image, mask=cover), mask=cover[:1], limit_to=4))
+    hidden = np.ma.MaskedArray(image, mask=cover)
+    for call in (lambda: mesoforge.compare(image, hidden), lambda: mesoforge.match(image, image, hidden),
+                 lambda: mesoforge.characterize(image, mask=hidden)):
+        raises(mesoforge.InputError, "only the first image", call)
     raises(mesoforge.InputError, "bands R, G, B; try", lambda: mesoforge.characterize(Colours(), limit_to=4))
     check(np.allclose(masked["all/fraction"][:, 0], plain["all/fraction"][:, 0], atol=1e-15), "a mask leaves out")
     with tempfile.TemporaryDirectory() as folder:

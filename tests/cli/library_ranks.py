@@ -89,7 +89,8 @@ def refusals(session, part):
     gap = COMM.allreduce(len(part.array) if last else 0) > 0
     if gap:
         refused(usage, "begins with plane", lambda: session.characterize(shifted, limit_to=2))
-    refused(usage, "cannot begin", lambda: mesoforge.Slab(part.array, -1, 4))
+    for first, planes in ((-1, 4), (0, 0)):
+        refused(usage, "cannot begin", lambda: mesoforge.Slab(part.array, first, planes))
     refused(usage, "has 2 axes", lambda: session.characterize(mesoforge.Slab(np.eye(8), 0, 8)))
     refused(mesoforge.InputError, "masks nothing", lambda: mesoforge.Slab(np.ma.masked_equal(np.eye(8), 0), 0, 8))
     if COMM.size == 1:

@@ -76,6 +76,7 @@ static int look(struct mf_array *a)
     int descriptor, rc;
 
     if (mf_lent_open(a)) return MF_OK;
+    if (a->lent) return mf_fail(MF_INPUT, "'%s' is a target, but an image or a volume is needed", a->path);
     if (mf_fault("io.open")) return mf_fail(MF_INPUT, "cannot open '%s': injected fault", a->path);
     if (stat(a->path, &info) != 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
     if (S_ISDIR(info.st_mode)) return refuse_folder(a->path);

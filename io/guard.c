@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "io/lent.h"
 #include "mpi/comm.h"
 #include "src/base/err.h"
 #include "src/base/guest.h"
@@ -240,6 +241,7 @@ static int in_process(const char *path, int (*work)(void *, FILE *), int (*take)
 /* A guest starts no child. */
 static int as_guest(const char *path, int (*work)(void *, FILE *), int (*take)(void *, FILE *), void *context)
 {
+    if (mf_lent_find(path)) return mf_fail(MF_INPUT, "'%s' is in memory, and a file is needed in its place", path);
     if (mf_guest_trusts()) return in_process(path, work, take, context);
     return mf_fail(
         MF_INPUT,

@@ -192,6 +192,7 @@ struct mf_dataset_wish {
     const char *const *class_name; /* [classes] */
     size_t reals;
     const char *const *real_name; /* [reals] */
+    const char *const *real_said; /* [reals] what each follows from, "": nothing is said; NULL: of none */
     int seeded;                   /* there is a seed of every sample */
     int compress;                 /* 0, or the level of deflate, 1 to 9 */
     double part[2];               /* shares of train and validation, for mf_split_make() */

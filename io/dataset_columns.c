@@ -23,8 +23,6 @@
 
 enum { OVERHEAD = 1 << 16, PIECE = 4 << 20 };
 
-#define SETTINGS "settings" /* attribute of the table: what each column follows from */
-
 static const char MAGIC[] = "MFCOLS01";
 
 /** The head of PATH.columns; rows of values and a checksum follow. */
@@ -92,11 +90,11 @@ static int read_settings(struct mf_h5 *h5, const struct answer *a)
     const char *path = mf_set_parts[MF_PART_REAL].path;
     size_t count = 0;
 
-    if (!mf_h5_has(h5, path) || !mf_h5_has_attribute(h5, path, SETTINGS)) return MF_OK;
-    MF_TRY(mf_h5_get_texts(h5, path, SETTINGS, a->set->reals, MF_COLUMNS_SAID, a->said, &count));
+    if (!mf_h5_has(h5, path) || !mf_h5_has_attribute(h5, path, MF_SET_SAID)) return MF_OK;
+    MF_TRY(mf_h5_get_texts(h5, path, MF_SET_SAID, a->set->reals, MF_COLUMNS_SAID, a->said, &count));
     return count == a->set->reals
                ? MF_OK
-               : mf_fail(MF_INPUT, "'%s': " SETTINGS " is not one text for each column of %s", a->set->path, path);
+               : mf_fail(MF_INPUT, "'%s': " MF_SET_SAID " is not one text for each column of %s", a->set->path, path);
 }
 
 /* In a child. */
@@ -387,7 +385,7 @@ static int put_settings(struct mf_h5 *h5, const struct mf_columns *c)
 
     for (size_t r = 0; r < c->reals; ++r) said[r] = r < c->set->reals ? c->old + r * MF_COLUMNS_SAID : "";
     for (size_t i = 0; i < c->wish->columns; ++i) said[c->place[i]] = c->wish->said;
-    rc = mf_h5_put_texts(h5, mf_set_parts[MF_PART_REAL].path, SETTINGS, c->reals, said);
+    rc = mf_h5_put_texts(h5, mf_set_parts[MF_PART_REAL].path, MF_SET_SAID, c->reals, said);
     free(said);
     return rc;
 }

@@ -67,7 +67,10 @@ int mf_set_make(struct mf_h5 *file, const struct mf_dataset_wish *w, struct mf_s
     }
     if (w->classes)
         MF_TRY(mf_h5_put_texts(file, mf_set_parts[MF_PART_LABEL].path, "classes", w->classes, w->class_name));
-    return w->reals ? mf_h5_put_texts(file, mf_set_parts[MF_PART_REAL].path, "names", w->reals, w->real_name) : MF_OK;
+    if (!w->reals) return MF_OK;
+    MF_TRY(mf_h5_put_texts(file, mf_set_parts[MF_PART_REAL].path, "names", w->reals, w->real_name));
+    if (!w->real_said) return MF_OK;
+    return mf_h5_put_texts(file, mf_set_parts[MF_PART_REAL].path, MF_SET_SAID, w->reals, w->real_said);
 }
 
 int mf_set_check_sample(const struct mf_dataset_wish *w, size_t id, const void *x, int32_t label, const float *real)

@@ -8,6 +8,7 @@
 #include "io/h5.h"
 
 #define MF_SET_X        "/samples/x"
+#define MF_SET_SAID     "settings"        /* attribute of the table of real values: what each column follows from */
 #define MF_SET_SETTINGS "/index/settings" /* text of a writer by windows: what samples follow from, and the arrays */
 
 /** The arrays beside x, with a row for every sample. MF_PART_CRC: CRC-32C of its x. MF_PART_MOMENTS: sums of values and

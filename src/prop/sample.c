@@ -25,6 +25,21 @@ size_t mf_conduct_columns_name(const struct mf_conduct_columns *c, mf_name *name
     return n;
 }
 
+char *mf_conduct_columns_said(const struct mf_conduct_columns *c, size_t n, const double *k)
+{
+    static const char *const boundary[] = {"plates", "periodic", "centres"};
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = MF_MUST(open_memstream(&text, &bytes), "settings");
+
+    fprintf(to, "conductivity");
+    for (size_t i = 0; i < n; ++i) fprintf(to, " %.9g", k[i]);
+    fprintf(to, ", %s, sides %s, tolerance %g", boundary[c->opts.boundary],
+            c->opts.sides_periodic ? "periodic" : "closed", c->opts.tolerance);
+    MF_ASSERT(fclose(to) == 0);
+    return text;
+}
+
 int mf_conduct_columns_of(const struct mf_conduct_columns *c, const struct mf_comm *self, struct mf_queue *queue,
                           struct mf_arena *arena, const struct mf_micro *micro, float *value)
 {

@@ -175,6 +175,22 @@ def columns():
         k = properties("sample.npy", "--conductivity", 0.02, 3)["conductivity"]
         got = [values[i, names.index(f"conductivity_{axis}")] for axis in "zyx"]
         check(got == [np.float32(k[axis]) for axis in "zyx"], f"sample {i}: {got}, {k}")
+    known()
+
+
+def known():
+    """Columns of synth say what they follow from, as those of properties do."""
+    h5py, words, before = runs.optional("h5py"), ("properties", "set3.h5", "--conductivity", 0.02, 3), open("set3.h5", "rb").read()
+    done = runs.run(PROGRAM, *words, ranks=2, mpiexec=MPIEXEC)
+    check(done.status == 0 and "10 of 10 samples have their numbers already" in done.err, f"the same settings: {done}")
+    done = runs.run(PROGRAM, *words, "--tolerance", 1e-5)
+    check(done.status == 2 and "has conductivity_z already (conductivity 0.02 3, plates, sides closed, tolerance 0.0001)" in done.err, f"another tolerance: {done}")
+    check(open("set3.h5", "rb").read() == before, "the set of synth has changed")
+    got = properties(*words[1:], "--tolerance", 1e-5, "--output", "finer.h5")
+    with h5py.File("set3.h5") as f, h5py.File("finer.h5") as g:
+        ours, theirs = f["/samples/properties"], g["/samples/properties"]
+        check(set(ours.attrs["settings"][:-3]) == {""} and set(theirs.attrs["settings"][-3:]) == {got["settings"]}, f"settings: {ours.attrs['settings']}")
+        check(ours.shape == theirs.shape and np.allclose(ours[:], theirs[:], rtol=1e-3), "another set has other columns")
 
 
 def added():

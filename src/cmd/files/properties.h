@@ -20,6 +20,8 @@ struct mf_properties {
     size_t columns;
     mf_name *name; /* [columns]; heap */
     struct mf_conduct_columns conduct;
+    size_t conducts; /* how many of the last columns are conductivities */
+    char *said;      /* what these follow from; NULL: there are none. Heap */
 };
 
 /**

@@ -161,7 +161,21 @@ static int make(void *context, size_t id, struct mf_sample *sample)
 
 /* ---- the set ---- */
 
-static void describe(const struct set *set, const struct synth_opts *opts, const char *classes[], const char *names[],
+enum { PROPERTIES = 9 + MF_PROPERTY_LAGS };
+
+static void describe_properties(const struct mf_properties *p, const char *names[], const char *said[],
+                                struct mf_dataset_wish *wish)
+{
+    for (size_t r = 0; r < p->columns; ++r) {
+        names[r] = p->name[r];
+        said[r] = p->said && r + p->conducts >= p->columns ? p->said : "";
+    }
+    wish->reals = p->columns;
+    wish->real_name = names;
+    if (p->said) wish->real_said = said;
+}
+
+static void describe(const struct set *set, const struct synth_opts *opts, const char *classes[],
                      struct mf_dataset_wish *wish)
 {
     const struct mf_synth_mix *mix = &set->mix;
@@ -176,9 +190,6 @@ static void describe(const struct set *set, const struct synth_opts *opts, const
     for (size_t k = 0; k < mix->kinds; ++k) classes[k] = mf_synth_kind_word(mix->kind[k]);
     wish->classes = mix->kinds;
     wish->class_name = classes;
-    for (size_t r = 0; r < set->properties.columns; ++r) names[r] = set->properties.name[r];
-    wish->reals = set->properties.columns;
-    wish->real_name = names;
     wish->questions = set->questions.each ? &set->questions.wish : NULL;
 }
 
@@ -198,7 +209,7 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
 {
     struct set set = {.session = session};
     struct mf_dataset_wish wish;
-    const char *classes[MF_SYNTH_KINDS], *names[9 + MF_PROPERTY_LAGS];
+    const char *classes[MF_SYNTH_KINDS], *names[PROPERTIES], *said[PROPERTIES];
     char *path;
     int rc;
 
@@ -210,7 +221,8 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
     rc = opts->conductivity.count ? mf_properties_conduct(&set.properties, 2, opts->conductivity.at) : MF_OK;
     if (rc == MF_OK && opts->questions)
         mf_synth_questions_begin(session, (size_t)opts->samples, (size_t)opts->questions, &set.mix, &set.questions);
-    describe(&set, opts, classes, names, &wish);
+    describe(&set, opts, classes, &wish);
+    describe_properties(&set.properties, names, said, &wish);
     if (rc == MF_OK && opts->common.dry_run)
         rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);
     else if (rc == MF_OK)

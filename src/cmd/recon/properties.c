@@ -358,7 +358,6 @@ static int run_set(struct mf_session *s, const struct properties *o, const char 
                                       .conductivity = o->conductivity,
                                       .conducting = o->conducting,
                                       .boundary = o->boundary,
-                                      .sides = o->sides,
                                       .axes = o->axes.count > 0};
 
     MF_UNUSED(s, "the samples of a dataset are phases", "labels", "threshold", "spacing", "unit", "crop", "crop-bar");

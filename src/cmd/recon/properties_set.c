@@ -69,19 +69,6 @@ static int set_conductivities(const struct solving *s, double *k)
     return MF_OK;
 }
 
-static char *describe(const struct solving *s, const double *k)
-{
-    char *text = NULL;
-    size_t bytes;
-    FILE *to = MF_MUST(open_memstream(&text, &bytes), "settings");
-
-    fprintf(to, "conductivity");
-    for (int p = 0; p < s->set->phases; ++p) fprintf(to, " %.9g", k[p]);
-    fprintf(to, ", %s, sides %s, tolerance %g", s->of->boundary, s->of->sides, s->columns.opts.tolerance);
-    MF_ASSERT(fclose(to) == 0);
-    return text;
-}
-
 static int prepare(struct solving *s)
 {
     double k[MF_PHASES_MAX] = {0};
@@ -97,7 +84,7 @@ static int prepare(struct solving *s)
     s->wish.columns = mf_conduct_columns_name(&s->columns, s->name);
     for (size_t i = 0; i < s->wish.columns; ++i) s->names[i] = s->name[i];
     s->wish.name = s->names;
-    s->wish.said = s->said = describe(s, k);
+    s->wish.said = s->said = mf_conduct_columns_said(&s->columns, (size_t)s->set->phases, k);
     return MF_OK;
 }
 

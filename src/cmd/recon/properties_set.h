@@ -9,7 +9,7 @@ struct mf_properties_of_set {
     const char *file;
     struct mf_reals conductivity;      /* of phases 0, 1, ...; or: */
     struct mf_longs conducting;        /* phases with conductivity 1 */
-    const char *boundary, *sides;      /* words of the options */
+    const char *boundary;              /* word of the option */
     int axes;                          /* wanted axes were named */
     struct mf_conduct_columns columns; /* all but conductivities */
 };

@@ -126,25 +126,33 @@ static void give(struct mf_trainer *t, struct moved *m)
 
 /* -- the trainer -- */
 
+/* Stages stay as they were, for good. */
+static int stay(struct mf_trainer *t)
+{
+    char why[MF_ERR_TEXT];
+
+    mf_err_take(why, sizeof why);
+    mf_warn("%s; stages stay as they were", why);
+    t->opts.balance = 0;
+    return MF_OK;
+}
+
+/* Refuses where even the stages of before do not fit any more. */
 static int cut_anew(struct mf_trainer *t, const size_t *to)
 {
     const size_t bytes = t->network.cut.parts * sizeof *to;
     size_t *before = MF_MUST(malloc(bytes), "a cut");
     struct moved m = {.memory = NULL};
-    int rc = take(t, &m);
+    const int taken = take(t, &m);
+    int rc = taken;
 
     memcpy(before, t->network.cut.device, bytes);
-    if (rc == MF_OK) {
-        rc = mf_trainer_recut(t, to);
-        if (rc == MF_MEMORY) {
-            char why[MF_ERR_TEXT];
-
-            mf_err_take(why, sizeof why);
-            MF_TRY(mf_trainer_recut(t, before));
-            rc = mf_fail(MF_MEMORY, "%s", why);
-        }
-        if (rc == MF_OK || rc == MF_MEMORY) put(t, &m);
+    if (rc == MF_OK) rc = mf_trainer_recut(t, to);
+    if (rc == MF_MEMORY) {
+        rc = stay(t);
+        if (taken == MF_OK) rc = mf_trainer_recut(t, before);
     }
+    if (rc == MF_OK && taken == MF_OK) put(t, &m);
     give(t, &m);
     free(before);
     return rc;
@@ -219,12 +227,6 @@ static int compare(struct mf_trainer *t)
         say(t, least, most, to);
         t->longest = most;
         rc = cut_anew(t, to);
-    }
-    if (rc == MF_MEMORY) {
-        mf_warn("%s; stages stay as they were", mf_err_text());
-        mf_err_clear();
-        t->opts.balance = 0;
-        rc = MF_OK;
     }
     free(to);
     free(seconds);

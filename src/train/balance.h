@@ -14,8 +14,8 @@ int mf_balance_find(size_t parts, const double *operations, size_t stages, const
                     size_t *to);
 
 /** After a step: notes its time. After opts.balance steps it compares the stages by their median steps, and cuts them
- * anew where that is worth it. A line says so. Where memory lacks they stay. Refuses (agreed) as mf_trainer_open().
- * Collective. */
+ * anew where that is worth it. A line says so. Where memory lacks they stay. Refuses (agreed) as
+ * mf_trainer_open(), if not even those of before fit. Collective. */
 int mf_balance(struct mf_trainer *trainer);
 
 #endif

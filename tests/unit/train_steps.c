@@ -372,6 +372,23 @@ static size_t parts_of_stage(const struct mf_trainer *t, size_t stage)
     return n;
 }
 
+/* One rank lacks memory for weights on their way (visit 1), or for new arrays (visit 3). All stages stay. */
+static void lacking_stage(struct mf_trainer *t, size_t slow)
+{
+    static const char *const fault[] = {"memory:visit=1:rank=0", "memory:visit=3:rank=0"};
+    const size_t before = parts_of_stage(t, slow);
+
+    for (size_t k = 0; before > 1 && k < sizeof fault / sizeof *fault; ++k) {
+        t->opts.balance = 1;
+        t->longest = 0;
+        t->busy = t->network.own == slow ? 9 : 1;
+        mf_fault_set(fault[k]);
+        CHECK(mf_balance(t) == MF_OK && t->opts.balance == 0);
+        CHECK(parts_of_stage(t, slow) == before);
+        mf_fault_set(NULL);
+    }
+}
+
 /* A stage of several parts seems slow: it loses some. The same again changes nothing more. */
 static void slow_stage(struct mf_trainer *t)
 {
@@ -380,7 +397,9 @@ static void slow_stage(struct mf_trainer *t)
     while (slow + 1 < t->network.stages && parts_of_stage(t, slow) < 2) ++slow;
     before = parts_of_stage(t, slow);
     if (mf_apart(t->queue)) return; /* the host does not see the time of a GPU */
+    lacking_stage(t, slow);
     t->opts.balance = 1;
+    t->longest = 0;
     t->busy = t->network.own == slow ? 9 : 1;
     CHECK(mf_balance(t) == MF_OK);
     after = parts_of_stage(t, slow);

@@ -274,7 +274,7 @@ double *mf_walk_numbers(struct mf_walk *walk) { return walk->number; }
 
 /* -- walking -- */
 
-static void exchange(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
+static void collect(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
 {
     const struct mf_exchanges *by = walk->exchange;
     const struct mf_tensor *array = &call->in[0];
@@ -284,13 +284,22 @@ static void exchange(struct mf_walk *walk, const struct mf_node *node, const str
                                        .array = array->at,
                                        .n = mf_shape_count(&array->shape)};
     uint64_t *number = &walk->started[node->in[0]];
-    const double began = mf_now();
 
     if (!by) return;
     if (node->op == MF_OP_START)
         *number = by->start(by->context, &what);
     else
         by->finish(by->context, *number);
+}
+
+static void exchange(struct mf_walk *walk, const struct mf_node *node, const struct mf_call *call)
+{
+    const double began = mf_now();
+
+    if (mf_op_is_trade(node->op))
+        mf_rounds_trade(walk->rounds, walk->exchange, node, call);
+    else
+        collect(walk, node, call);
     walk->exchanged += mf_now() - began;
 }
 
@@ -389,9 +398,7 @@ static void step(struct mf_walk *walk, size_t k, size_t i)
     }
     if (mf_op_is_kernel(node->op))
         kernel(walk, node, call);
-    else if (mf_op_is_trade(node->op))
-        mf_rounds_trade(walk->rounds, walk->exchange, node, call);
-    else if (mf_op_is_exchange(node->op))
+    else if (mf_op_is_trade(node->op) || mf_op_is_exchange(node->op))
         exchange(walk, node, call);
     else if (node->op == MF_OP_COPY)
         copy(walk, node, call);

@@ -98,8 +98,8 @@ static struct life *lives_of(const struct mf_list *list)
             one->open |= operand[j].access & MF_READS && is_open(net, written, operand[j].value);
             one->last = (ptrdiff_t)i;
         }
-        for (size_t j = 0; list->node[i].rerun != MF_RERUN_ROUNDS && j < n;
-             ++j) /* these are left out in the first round */
+        if (list->node[i].rerun == MF_RERUN_ROUNDS) continue; /* left out in the first round */
+        for (size_t j = 0; j < n; ++j)
             if (operand[j].access & MF_WRITES) mark_written(net, written, operand[j].value);
     }
     free(written);

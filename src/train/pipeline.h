@@ -12,9 +12,8 @@
 /** Sets of activations that a stage keeps, for so many micro-batches. Local. */
 size_t mf_pipeline_slots(size_t micro, size_t stages, size_t stage);
 
-/** Says which stage each node of a forward list belongs to (node.stage). The first list decides where blocks are cut.
- * If
- * @p given [parts] does not say it, the most operations of a stage are the least possible. Refuses with MF_USAGE a
+/** Says which stage each node of a forward list belongs to (node.stage). @p given [parts] says where blocks are cut.
+ * If it is NULL, the first list decides: the most operations of a stage are the least possible. Refuses with MF_USAGE a
  * network of too few blocks, and a trained weight of two stages. Local. */
 int mf_pipeline_mark(struct mf_network *network, const size_t *given, struct mf_list *list);
 

@@ -187,7 +187,10 @@ static void finish(const void *context, const struct mf_placement *place, const 
     const size_t requests = mf_plan_get(&p->settings, "requests"), positions = mf_plan_get(&p->settings, "context"),
                  pages = mf_plan_get(&p->settings, "pages");
 
-    (void)place, (void)fact;
+    (void)fact;
+    if (w->host && !place->apart)
+        mf_plan_note(p, "there is no other memory than the host's: a run refuses --offload-weights host");
+    if (w->zero && place->ranks == 1) mf_plan_note(p, "one rank has whole weights: --zero 3 has no effect");
     if (mf_plan_get(&p->settings, "streamed"))
         mf_plan_note(p, "weights of %zu of %zu parts are in host memory, and are copied for each walk",
                      mf_plan_get(&p->settings, "streamed"), parts_of(w));

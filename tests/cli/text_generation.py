@@ -69,8 +69,10 @@ with tempfile.TemporaryDirectory() as folder:
 
     greedy = ("--prompt", "-", "--max-new-tokens", "12", "--ignore-eos")
     alone = subprocess.run([PROGRAM, "infer", "text-generation", folder, *greedy], capture_output=True, input=b"a pore")
-    for ranks, ways in (("2", ("--tp", "2")), ("2", ("--pp", "2")), ("4", ())):
+    for ranks, ways in (("2", ("--tp", "2")), ("2", ("--pp", "2")), ("2", ("--zero", "3")), ("4", ())):
         check(together(ranks, *greedy, *ways, input=b"a pore") == alone.stdout.decode(), f"{ranks} ranks, {ways}")
+    whole = subprocess.run([PROGRAM, "infer", "text-generation", folder, *greedy, "--zero", "3"], capture_output=True, input=b"a pore")
+    check(whole.stdout == alone.stdout and whole.stderr.count(b"--zero 3 has no effect") == 1, f"one rank cuts nothing: {whole}")
 
     lines = os.path.join(folder, "lines.jsonl")
     with open(lines, "w", encoding="utf-8") as file:

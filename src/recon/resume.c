@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/guest.h"
 #include "src/base/log.h"
+#include "src/desc/measure.h"
 #include "src/recon/grid.h"
 #include "src/recon/meanfield.h"
 #include "src/run/problem.h"
@@ -95,7 +96,7 @@ static void problem_properties(const struct mf_property_opts *p, int phases, FIL
     if (!p->count) return;
     fputs("--property:", to);
     for (size_t i = 0; i < p->count; ++i)
-        fprintf(to, " conductivity_%c=%.15g", "zyx"[p->at[i].axis], p -> at[i].of * p->unit);
+        fprintf(to, " conductivity_%s=%.15g", mf_axis_name(p->at[i].axis), p->at[i].of * p->unit);
     fputs("\n--conductivity:", to);
     for (int k = 0; k < phases; ++k) fprintf(to, " %.15g", p->k[k] * p->unit);
     fputs("\n", to);

@@ -15,6 +15,7 @@
 #include "src/cmd/recon/properties_set.h"
 #include "src/cmd/refused.h"
 #include "src/cmd/unused.h"
+#include "src/desc/measure.h"
 #include "src/show/sets.h"
 
 struct properties {
@@ -176,8 +177,8 @@ static int check_axes(const struct properties *o, const struct mf_micro *micro, 
     }
     for (int a = 0; a < 3; ++a)
         if (c->wanted[a] && micro->slab.dims[a] < least)
-            return mf_fail(MF_INPUT, "'%s' has %zu voxel%s along %c, but --boundary %s needs %zu; try: --axes", c->file,
-                           micro->slab.dims[a], MF_S(micro->slab.dims[a]), "zyx"[a], o -> boundary, least);
+            return mf_fail(MF_INPUT, "'%s' has %zu voxel%s along %s, but --boundary %s needs %zu; try: --axes", c->file,
+                           micro->slab.dims[a], MF_S(micro->slab.dims[a]), mf_axis_name(a), o->boundary, least);
     return MF_OK;
 }
 

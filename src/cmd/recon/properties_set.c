@@ -12,6 +12,7 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/desc/measure.h"
 
 enum { AHEAD = 2 };
 
@@ -46,8 +47,8 @@ static int check_set(const struct solving *s)
     for (int a = 3 - set->ndim; a < 3; ++a)
         if (s->columns.wanted[a] && set->dims[a] < least)
             return mf_fail(MF_INPUT,
-                           "the samples of '%s' have %zu voxel%s along %c, but --boundary %s needs %zu; try: --axes",
-                           set->path, set->dims[a], MF_S(set->dims[a]), "zyx"[a], s -> of -> boundary, least);
+                           "the samples of '%s' have %zu voxel%s along %s, but --boundary %s needs %zu; try: --axes",
+                           set->path, set->dims[a], MF_S(set->dims[a]), mf_axis_name(a), s->of->boundary, least);
     return MF_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "src/base/log.h"
 #include "src/cmd/recon/recon_opts.h"
 #include "src/cmd/unused.h"
+#include "src/desc/measure.h"
 
 static const char PREFIX[] = "conductivity_";
 
@@ -135,8 +136,9 @@ int mf_recon_property_bounds(const struct mf_target *target, const size_t dims[3
     for (size_t i = 0; i < p->count; ++i)
         if (p->at[i].of <= b.series || p->at[i].of >= b.parallel)
             return mf_fail(MF_INPUT,
-                           "--property conductivity_%c=%g: no structure with these volume fractions has it; Wiener's "
+                           "--property conductivity_%s=%g: no structure with these volume fractions has it; Wiener's "
                            "bounds are %.6g and %.6g",
-                           "zyx"[p->at[i].axis], p -> at[i].of * p->unit, b.series * p->unit, b.parallel * p->unit);
+                           mf_axis_name(p->at[i].axis), p->at[i].of * p->unit, b.series * p->unit,
+                           b.parallel * p->unit);
     return MF_OK;
 }

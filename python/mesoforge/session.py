@@ -65,7 +65,7 @@ def _array(image):
     if isinstance(image, Slab):
         return image
     if np.ma.is_masked(image):
-        raise InputError("only the first image of a call may be a masked array", "numpy.ma.getdata() has all its values")
+        raise InputError("only the first input of a call may be a masked array", "numpy.ma.getdata() has all its values")
     bands = image.getbands() if hasattr(image, "getbands") else ()
     if len(bands) > 1:
         raise InputError(f"the picture has the bands {', '.join(bands)}", 'its grey values, picture.convert("L")')
@@ -217,10 +217,10 @@ class Session:
                 value = os.fspath(value)
             yield name, value
 
-    def _input(self, k, value, lent):
+    def _input(self, value, lent):
         if isinstance(value, (str, os.PathLike)):
             return _quoted(os.fspath(value))
-        return self._lend(f"image{k + 1 if k else ''}", value, lent)
+        return self._lend(f"image{len(lent) + 1 if lent else ''}", value, lent)
 
     def _settle(self, code, result):
         """What a callback raised comes first. Both have the result of a call that was stopped."""
@@ -302,7 +302,7 @@ class Session:
     def _call_on(self, verb, inputs, options):
         handle, result, lent = self._open(), c_void_p(), []
         try:
-            words = " ".join(self._input(k, value, lent) for k, value in enumerate(inputs)).encode()
+            words = " ".join(self._input(value, lent) for value in inputs).encode()
             text = _words(dict(self._lend_options(options, lent)))
             with self._holding_signals():
                 code = lib.mesoforge_run(handle, verb.encode(), words, text, byref(result))

@@ -204,7 +204,7 @@ def inputs():
     hidden = np.ma.MaskedArray(image, mask=cover)
     for call in (lambda: mesoforge.compare(image, hidden), lambda: mesoforge.match(image, image, hidden),
                  lambda: mesoforge.characterize(image, mask=hidden)):
-        raises(mesoforge.InputError, "only the first image", call)
+        raises(mesoforge.InputError, "only the first input", call)
     raises(mesoforge.InputError, "bands R, G, B; try", lambda: mesoforge.characterize(Colours(), limit_to=4))
     check(np.allclose(masked["all/fraction"][:, 0], plain["all/fraction"][:, 0], atol=1e-15), "a mask leaves out")
     with tempfile.TemporaryDirectory() as folder:

@@ -216,6 +216,7 @@ def models():
             for k, image in enumerate(images):
                 np.save(f"image{k}.npy", image)
             want = verb(f"infer {kind}", f"verb-{kind}/model.safetensors", *(f"image{k}.npy" for k in range(3)), "--json")
+            check([one["file"] for one in said] == ["@image", "@image2", "@image3"], f"{kind}: names {said}")
             check(plain(said) == plain(want["predictions"]), f"{kind}: {said}, and the verb {want['predictions']}")
         mesoforge.synth(num_samples=24, questions=2, size=[16, 16], output="asked.h5", session=session)
         mesoforge.train("vqa", "asked.h5", epochs=1, results_dir="vqa", session=session)

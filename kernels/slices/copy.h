@@ -21,7 +21,7 @@ enum { MF_COPY_LEAST = 16, MF_COPY_MOST = 64 };
  * The edge of windows that prove a copy of @p example. It starts at MF_COPY_LEAST pixels. It doubles while two halves
  * of the example share more than MF_COPY_CHANCE of such windows, because then a match is no proof. It is at most
  * MF_COPY_MOST, a quarter of the example's shorter edge and half of that of @p image. 512 / edge windows along an axis
- * are compared, evenly spread. *common: what the halves share of windows of that edge. Local; MF_MEMORY.
+ * are compared, evenly spread. *common: what the halves share of windows of that edge. Local; MF_MEMORY, MF_STOPPED.
  */
 int mf_copy_edge(const struct mf_copy_image *image, const struct mf_copy_image *example, size_t *edge, double *common);
 
@@ -29,7 +29,7 @@ int mf_copy_edge(const struct mf_copy_image *image, const struct mf_copy_image *
  * The share of windows of @p edge x @p edge pixels (at most MF_COPY_MOST) of @p image. They agree in 95 % of their
  * pixels with some window of @p example. Windows with less than 10 % of a second class do not count: background matches
  * background. In large images 1024 / edge windows along an axis are compared, evenly spread. *share is 0 where no
- * window counts. Local; MF_MEMORY.
+ * window counts. Local; MF_MEMORY, MF_STOPPED.
  */
 int mf_copy_share(const struct mf_copy_image *image, const struct mf_copy_image *example, size_t edge, double *share);
 

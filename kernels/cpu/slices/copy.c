@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum { ALONG = 1024, ALONG_HALF = 512 }; /* windows along an axis, times their edge */
 enum { STEPS = 129 /* of the number of bits in a half */ };
@@ -209,11 +210,13 @@ static int share_of(const struct mf_copy_image *image, const struct mf_copy_imag
 
     MF_ASSERT(edge % 8 == 0 && edge <= MF_COPY_MOST);
     rc = open_windows(image, along, &w);
-    for (size_t u = 0; u < nu && rc == MF_OK; ++u)
+    for (size_t u = 0; u < nu && rc == MF_OK; ++u) {
         for (size_t v = 0; v < nv && w.left > 0; ++v) {
             (v ? slide : pack)(example, u, v, &w, other);
             strike(&w, other);
         }
+        rc = mf_pulse("copies");
+    }
     free(w.bits);
     *share = w.count ? (double)(w.count - w.left) / (double)w.count : 0;
     return rc;

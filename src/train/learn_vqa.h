@@ -57,6 +57,11 @@ size_t mf_vqa_together(const struct mf_task *task);
 /** The type that the words of a question have, by the questions that were learnt. */
 struct mf_vqa_guess mf_vqa_guess_type(const struct mf_task *task, size_t row);
 
+/** Words of a text that no learnt question has, each once; and words of the learnt questions of a type. They are arrays
+ * of texts, which the caller frees. A word is unknown if one of its tokens stood in no learnt question. */
+struct mf_json *mf_vqa_unknown_words(const struct mf_task *task, const char *text);
+struct mf_json *mf_vqa_learnt_words(const struct mf_task *task, size_t type);
+
 /** The text of a question, with a zero behind it. */
 const char *mf_vqa_question(const struct mf_dataset *set, size_t row, char text[MF_QUESTION_TEXT + 1]);
 

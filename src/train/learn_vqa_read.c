@@ -6,6 +6,7 @@
 #include "src/base/log.h"
 #include "src/base/order.h"
 #include "src/base/text.h"
+#include "src/text/vocab.h"
 #include "src/train/learn_vqa_priv.h"
 
 int mf_asked_words(struct mf_asked *own, const char *path)
@@ -250,6 +251,53 @@ struct mf_vqa_guess mf_vqa_guess_type(const struct mf_task *task, size_t row)
 
     free(word);
     return guess;
+}
+
+static const char between[] = " \t\r\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"; /* what stands between words */
+
+static int is_learnt(const struct mf_asked *own, const char *word, size_t n)
+{
+    struct mf_tokens token = {0};
+    int known = 1;
+
+    MF_ASSERT(mf_tokenizer_encode(own->tokenizer, word, n, MF_ENCODE_BARE | MF_ENCODE_LITERAL, &token) == MF_OK);
+    for (size_t k = 0; k < token.count; ++k) known = known && mf_vqa_words_know(&own->words, token.at[k]);
+    mf_tokens_free(&token);
+    return known;
+}
+
+struct mf_json *mf_vqa_unknown_words(const struct mf_task *task, const char *text)
+{
+    struct mf_json *all = mf_json_array();
+    struct mf_vocab seen = {0};
+
+    for (const char *at = text + strspn(text, between); *at; at += strspn(at, between)) {
+        size_t n = strcspn(at, between);
+
+        if (mf_vocab_find(&seen, at, n) < 0) {
+            MF_ASSERT(mf_vocab_add(&seen, at, n, seen.numbers) == MF_OK);
+            if (!is_learnt(mf_asked_of(task), at, n))
+                mf_json_text(all, NULL, mf_vocab_text(&seen, seen.numbers - 1, &n));
+        }
+        at += n;
+    }
+    mf_vocab_free(&seen);
+    return all;
+}
+
+struct mf_json *mf_vqa_learnt_words(const struct mf_task *task, size_t type)
+{
+    const struct mf_asked *own = mf_asked_of(task);
+    struct mf_json *all = mf_json_array();
+
+    for (size_t k = 0; k < own->words.tokens; ++k) {
+        size_t n;
+        const char *piece = mf_tokenizer_piece(own->tokenizer, k, &n);
+
+        if (own->words.count[k * own->words.types + type] && piece && strspn(piece, between) == 0)
+            mf_json_text(all, NULL, piece);
+    }
+    return all;
 }
 
 int mf_asked_read(struct mf_asked *own, const struct mf_dataset *set)

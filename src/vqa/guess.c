@@ -38,10 +38,10 @@ void mf_vqa_words_learn(struct mf_vqa_words *w, size_t type, size_t n, const int
             ++w->count[(size_t)token[k] * w->types + type];
 }
 
-static int is_known(const struct mf_vqa_words *w, const uint32_t *count)
+int mf_vqa_words_know(const struct mf_vqa_words *w, size_t token)
 {
-    for (size_t t = 0; t < w->types; ++t)
-        if (count[t]) return 1;
+    for (size_t t = 0; token < w->tokens && t < w->types; ++t)
+        if (w->count[token * w->types + t]) return 1;
     return 0;
 }
 
@@ -70,9 +70,7 @@ struct mf_vqa_guess mf_vqa_words_guess(const struct mf_vqa_words *w, size_t n, c
     for (size_t t = 0; t < w->types; ++t)
         if (w->questions[t]) sum += exp(weight[t] - weight[guess.type]);
     guess.probability = sum > 0 ? 1 / sum : 0;
-    for (size_t k = 0; k < n; ++k)
-        guess.known +=
-            token[k] >= 0 && (size_t)token[k] < w->tokens && is_known(w, w->count + (size_t)token[k] * w->types);
+    for (size_t k = 0; k < n; ++k) guess.known += token[k] >= 0 && mf_vqa_words_know(w, (size_t)token[k]);
     guess.known /= n ? (double)n : 1;
     free(weight);
     return guess;
@@ -93,7 +91,7 @@ struct mf_json *mf_vqa_words_json(const struct mf_vqa_words *w)
     struct mf_json *json = mf_json_object(), *token = mf_json_array(), *count = mf_json_array();
 
     for (size_t k = 0; k < w->tokens; ++k) {
-        if (!is_known(w, w->count + k * w->types)) continue;
+        if (!mf_vqa_words_know(w, k)) continue;
         mf_json_int(token, NULL, (long long)k);
         mf_json_put(count, NULL, numbers(w->types, w->count + k * w->types));
     }

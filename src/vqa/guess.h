@@ -22,6 +22,9 @@ void mf_vqa_words_close(struct mf_vqa_words *words);
 /** Counts a question of a type. A token that it has twice counts once. */
 void mf_vqa_words_learn(struct mf_vqa_words *words, size_t type, size_t n, const int32_t *token);
 
+/** Had a learnt question this token? */
+int mf_vqa_words_know(const struct mf_vqa_words *words, size_t token);
+
 struct mf_vqa_guess {
     size_t type;
     double probability; /* that the question has this type, and not another */

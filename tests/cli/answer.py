@@ -81,6 +81,11 @@ def types_of_words():
     check(answers("x.npy", "--question", "xyz", "--type", "fraction")[0]["type"] == "fraction", "--type")
     two = answers("x.npy", "--question", "xyz", "uvw", "--type", "largest", "aligned")
     check([a["type"] for a in two] == ["largest", "aligned"], "a --type for each question")
+    words = "is the red phase the larger one of the red, odd pixels of the image?", "is the dark phase the larger one?"
+    check([a["unknown_words"] for a in answers("x.npy", "--question", *words)] == [["red", "odd"], []], "unknown words")
+    done = run("infer", "answer", MODEL, "x.npy", "--question", *words, ranks=2)
+    check(done.err.count("does not know: ") == 1 and "does not know: red, odd; " in done.err, f"unknown words: {done.err}")
+    check(", dark, " in done.err.split("have the words: ")[1], f"known words: {done.err}")
     done = run("infer", "answer", MODEL, "x.npy", "--question", "is the dark phase connected? " * 350)
     check(done.status == 0 and "are cut" in done.err and "(connected)" in done.out and len(done.out) < 300, f"10,000 characters: {done.err}")
     done = run("infer", "answer", MODEL, "x.npy", "--question", "\u4e2d" * 10000, "--type", "aligned")

@@ -77,7 +77,8 @@ static struct mf_json *json_of(const struct mf_answerer *a, const struct mf_ques
     if (said->sample >= 0) mf_json_int(j, "sample", said->sample);
     for (size_t k = 0; k < q->count; ++k) mf_json_real(all, q->answer[k], (double)said->output[q->first + k]);
     MF_JSON(j, "tiles", (long long)said->tiles, "question", q->text, "answer", (const char *)q->answer[best],
-            "probability", (double)said->output[q->first + best], "type", type_of(a, q), "probabilities", all);
+            "probability", (double)said->output[q->first + best], "type", type_of(a, q), "probabilities", all,
+            "unknown_words", mf_json_copy(q->unknown));
     return j;
 }
 

@@ -133,6 +133,39 @@ static int guess_type(const struct mf_answerer *a, size_t q, size_t *type)
     return rc;
 }
 
+/* "dark, light", as much as has room. */
+static void list_words(const struct mf_json *words, size_t room, char *to)
+{
+    size_t n = 0;
+
+    *to = '\0';
+    for (size_t i = 0; i < mf_json_count(words); ++i) {
+        const char *word = mf_json_to_text(mf_json_item(words, i));
+
+        if (n + strlen(word) + sizeof ", , .." > room) {
+            strcpy(to + n, n ? ", .." : "..");
+            return;
+        }
+        n += (size_t)sprintf(to + n, "%s%s", n ? ", " : "", word);
+    }
+}
+
+/* A word that it does not know says nothing to the model. */
+static void say_unknown(const struct mf_answerer *a, const struct mf_question *q)
+{
+    char unknown[2 * SHOWN], learnt[4 * SHOWN];
+    struct mf_json *words;
+
+    if (mf_json_count(q->unknown) == 0 || a->session->comm->rank != 0) return;
+    words = mf_vqa_learnt_words(&a->task, q->type);
+    list_words(q->unknown, sizeof unknown, unknown);
+    list_words(words, sizeof learnt, learnt);
+    mf_json_free(words);
+    mf_warn("the model does not know: %s; so its answer may be to another question than '%.*s'; questions of type '%s' "
+            "that it learnt have the words: %s",
+            unknown, (int)mf_utf8_cut(q->text, SHOWN), q->text, mf_vqa_form(&a->task)->type[q->type], learnt);
+}
+
 /* The answers of a question are those of its type's head. */
 static int take_types(struct mf_answerer *a, const struct mf_texts *type)
 {
@@ -147,6 +180,8 @@ static int take_types(struct mf_answerer *a, const struct mf_texts *type)
 
         MF_TRY(type->count ? find_type(form, type->at[type->count > 1 ? q : 0], &it->type)
                            : guess_type(a, q, &it->type));
+        it->unknown = mf_vqa_unknown_words(&a->task, it->text);
+        say_unknown(a, it);
         it->first = first;
         it->count = (size_t)form->answers[form->head_of[it->type]];
         it->answer = form->answer + mf_questions_answer_at(form, (size_t)form->head_of[it->type]);
@@ -329,7 +364,10 @@ void mf_answerer_close(struct mf_answerer *a)
     mf_questions_close(a->asked);
     mf_questions_close(a->scenes);
     mf_model_card_close(&a->card);
-    for (size_t q = 0; a->question && q < a->questions; ++q) free((void *)(uintptr_t)a->question[q].text);
+    for (size_t q = 0; a->question && q < a->questions; ++q) {
+        free((void *)(uintptr_t)a->question[q].text);
+        mf_json_free(a->question[q].unknown);
+    }
     for (size_t h = 0; h < MF_HEADS; ++h) free(a->output[h]);
     free(a->question);
     free(a->input);

@@ -8,10 +8,11 @@
 
 /** A question, and where its answers are among the numbers about a sample. */
 struct mf_question {
-    const char *text;      /* as it is asked: a long one is cut */
-    size_t type;           /* of those that the model knows */
-    size_t first, count;   /* probabilities of the head's answers */
-    const mf_name *answer; /* [count] */
+    const char *text;        /* as it is asked: a long one is cut */
+    size_t type;             /* of those that the model knows */
+    size_t first, count;     /* probabilities of the head's answers */
+    const mf_name *answer;   /* [count] */
+    struct mf_json *unknown; /* its words that no learnt question has */
 };
 
 /** Questions, and the network. All samples get the same questions. */

@@ -66,10 +66,10 @@ int mf_flow_codes(struct mf_flow *flow)
     flow->code =
         rc == MF_OK ? mf_arena_take(flow->arena, planes * (l->n[1] + 2) * (l->n[2] + 2), "codes of voxels") : NULL;
     rc = mf_agree(flow->comm, flow->code ? MF_OK : MF_MEMORY);
-    if (rc == MF_OK)
+    if (rc == MF_OK && !flow->dry)
         rc = mf_slab_fetch(flow->comm, slab, flow->micro->phase, plane, (ptrdiff_t)(l->first + flow->shift[0]) - 1,
                            planes, voxels);
-    if (rc == MF_OK && planes) fill(flow, voxels);
+    if (rc == MF_OK && planes && !flow->dry) fill(flow, voxels);
     mf_arena_give(flow->arena, voxels);
     return rc;
 }

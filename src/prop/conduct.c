@@ -132,7 +132,7 @@ static int fluxes(const struct mf_flow *flow, int axis, double *sum, double *spr
     int rc = mf_agree(flow->comm, of ? MF_OK : MF_MEMORY);
 
     *sum = 0;
-    if (rc == MF_OK) {
+    if (rc == MF_OK && !flow->dry) {
         if (l->count) ops(flow)->flux(flow->queue, &l->grid, axis, flow->x, own);
         flow->queue->backend->sync(flow->queue);
         memcpy(of + l->first * width, own, l->count * width * sizeof *of);
@@ -208,6 +208,24 @@ int mf_conduct(const struct mf_comm *comm, struct mf_queue *queue, struct mf_are
     set_codes(&flow);
     mf_flow_shape(&flow);
     rc = solve(&flow, out);
+    mf_flow_free(&flow);
+    return rc;
+}
+
+int mf_conduct_measure(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena,
+                       const struct mf_micro *micro, int axis, const struct mf_conduct_opts *opts)
+{
+    struct mf_flow flow = {.comm = comm, .queue = queue, .arena = arena, .micro = micro, .opts = opts, .axis = axis};
+    struct mf_conduct out;
+    int rc;
+
+    flow.dry = 1;
+    set_codes(&flow);
+    mf_flow_shape(&flow);
+    rc = mf_flow_codes(&flow);
+    if (rc == MF_OK) rc = mf_flow_idle(&flow);
+    if (rc == MF_OK) rc = mf_flow_levels(&flow);
+    if (rc == MF_OK) rc = check_fluxes(&flow, &out);
     mf_flow_free(&flow);
     return rc;
 }

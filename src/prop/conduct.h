@@ -9,7 +9,10 @@
 #include "kernels/backend.h"
 #include "mpi/comm.h"
 
-enum { MF_CONDUCT_STEPS = 500 };
+enum {
+    MF_CONDUCT_STEPS = 500,
+    MF_CONDUCT_ALIKE = 32 * 32 * 32 /* volumes of at most so many voxels are solved by all ranks alike */
+};
 
 /** Where the potential is given. */
 enum mf_conduct_boundary {
@@ -61,6 +64,11 @@ struct mf_conduct {
  */
 int mf_conduct(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena, const struct mf_micro *micro,
                int axis, const struct mf_conduct_opts *opts, struct mf_conduct *out);
+
+/** A dry run on cores: takes from the arenas what mf_conduct() takes where something conducts, and frees it. It touches
+ * none of it, and reads only extents, spacing and phases of @p micro. Refuses likewise. */
+int mf_conduct_measure(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena,
+                       const struct mf_micro *micro, int axis, const struct mf_conduct_opts *opts);
 
 /** Bounds of the conductivity from the fractions alone. */
 struct mf_conduct_bounds {

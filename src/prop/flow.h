@@ -11,8 +11,7 @@
 
 enum {
     MF_FLOW_LEVELS = 24,
-    MF_FLOW_ALIKE = 32 * 32 * 32, /* cells of the largest level that all ranks solve alike */
-    MF_FLOW_CLOSED = 254,         /* codes of cells are their phases, or: no conductor */
+    MF_FLOW_CLOSED = 254, /* codes of cells are their phases, or: no conductor */
     MF_FLOW_PLATE = 255
 };
 
@@ -35,10 +34,12 @@ struct mf_flow {
     struct mf_arena *arena;
     const struct mf_micro *micro;
     const struct mf_conduct_opts *opts;
+    int dry; /* memory is counted and not touched */
     int axis, wrap[3];
     size_t shift[3];  /* the first cell is that voxel: plates through centres fix the potential of the first one */
     size_t cells;     /* from plate to plate, or of a period */
     size_t grain;     /* planes of level 0 are cut at multiples of it */
+    int ranks;        /* that have planes; the first ones */
     int below, above; /* ranks with the neighbouring planes; MF_NO_RANK */
     int binary;       /* conductances are 0 and 1 */
     double k[256];    /* of a code */

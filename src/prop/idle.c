@@ -272,25 +272,22 @@ static void forest_give(const struct mf_flow *flow, struct forest *f)
 static int join_ranks(struct cells *c)
 {
     const struct mf_flow *flow = c->flow;
-    const size_t cells = c->all ? 2 * c->stride[0] : 0;
+    const size_t each_has = 2 * c->stride[0], cells = c->all ? each_has : 0, ranks = (size_t)flow->ranks;
     int32_t *stand = mf_arena_take(flow->arena, c->all * sizeof *stand, "clusters");
     struct border *border = stand ? mf_arena_take(flow->arena, cells * sizeof *border, "clusters") : NULL;
-    size_t *offset = MF_MUST(calloc((size_t)flow->comm->size + 1, sizeof *offset), "a list"), ranks;
     struct forest all = {0};
     void *borders = NULL;
     int rc = mf_agree(flow->comm, border ? MF_OK : MF_MEMORY);
 
-    if (rc == MF_OK && cells) describe(c, stand, border);
-    if (rc == MF_OK) rc = mf_comm_gather(flow->comm, border, cells * sizeof *border, &borders, offset);
-    ranks = rc == MF_OK ? offset[flow->comm->size] / (2 * c->stride[0] * sizeof *border) : 0;
-    if (rc == MF_OK) rc = mf_agree(flow->comm, forest_take(flow, ranks * 2 * c->stride[0], 1, &all));
-    if (rc == MF_OK) {
+    if (rc == MF_OK && cells && !flow->dry) describe(c, stand, border);
+    if (rc == MF_OK && !flow->dry) rc = mf_comm_gather(flow->comm, border, cells * sizeof *border, &borders, NULL);
+    if (rc == MF_OK) rc = mf_agree(flow->comm, forest_take(flow, ranks * each_has, 1, &all));
+    if (rc == MF_OK && !flow->dry) {
         join_borders(c, ranks, borders, &all);
         take_flags(c, &all);
     }
     free(borders);
     forest_give(flow, &all);
-    free(offset);
     mf_arena_give(flow->arena, border);
     mf_arena_give(flow->arena, stand);
     return rc;
@@ -333,11 +330,16 @@ static void refresh(const struct cells *c)
 
 static int find_idle(struct cells *c)
 {
-    memset(c->f.parent, 0xff, c->all * sizeof *c->f.parent);
-    each(c, see_before);
-    if (c->flow->wrap[0] || c->flow->wrap[1] || c->flow->wrap[2]) each(c, see_around);
-    each_end(c, see_plates);
-    if (!c->flow->level[0].whole) MF_TRY(join_ranks(c));
+    const struct mf_flow *flow = c->flow;
+
+    if (!flow->dry) {
+        memset(c->f.parent, 0xff, c->all * sizeof *c->f.parent);
+        each(c, see_before);
+        if (flow->wrap[0] || flow->wrap[1] || flow->wrap[2]) each(c, see_around);
+        each_end(c, see_plates);
+    }
+    if (!flow->level[0].whole) MF_TRY(join_ranks(c));
+    if (flow->dry) return MF_OK;
     each(c, see_idle);
     refresh(c);
     return MF_OK;

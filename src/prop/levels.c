@@ -17,7 +17,7 @@ static float *zeros(struct mf_flow *flow, const struct mf_flux_grid *g)
     const size_t n = g->n[0] ? mf_flux_all(g) : 0;
     float *x = take(flow, n, sizeof *x);
 
-    if (x) flow->queue->backend->field->fill(flow->queue, n, 0, x);
+    if (x && !flow->dry) flow->queue->backend->field->fill(flow->queue, n, 0, x);
     return x;
 }
 
@@ -99,7 +99,7 @@ static int make(struct mf_flow *flow, size_t bytes, fill *how, void *device)
     void *host = mf_mirror_take(flow->queue, device, bytes, "conduction");
 
     if (!host) return MF_MEMORY;
-    how(flow, host);
+    if (!flow->dry) how(flow, host);
     mf_mirror_put(flow->queue, device, host, bytes);
     mf_mirror_give(flow->queue, device, host);
     return MF_OK;
@@ -187,7 +187,7 @@ static int make_finest(struct mf_flow *flow)
     } else {
         MF_TRY(take_faces(flow, g));
         for (int a = 0; a < 3; ++a) MF_TRY(make(flow, mf_flux_all(g) * sizeof(float), faces[a], g->c[a]));
-        flow->queue->backend->flux->finish(flow->queue, g);
+        if (!flow->dry) flow->queue->backend->flux->finish(flow->queue, g);
     }
     flow->x = take(flow, mf_flux_all(g), sizeof *flow->x);
     return flow->x ? make(flow, mf_flux_all(g) * sizeof(float), fill_potential, flow->x) : MF_MEMORY;
@@ -219,7 +219,7 @@ int mf_flow_levels(struct mf_flow *flow)
     rc = take_all(flow);
     if (rc == MF_OK) rc = take_edges(flow);
     MF_TRY(mf_agree(flow->comm, rc));
-    mf_flow_coarsen(flow);
+    if (!flow->dry) mf_flow_coarsen(flow);
     return MF_OK;
 }
 

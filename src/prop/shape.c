@@ -35,7 +35,7 @@ static void next_level(const struct mf_flow_level *from, struct mf_flow_level *t
 /* A level is distributed where it is large, and every rank has two planes of it. */
 static int is_whole(const struct mf_flow *flow, const struct mf_flow_level *l)
 {
-    return flow->comm->size == 1 || l->n[0] * l->n[1] * l->n[2] <= MF_FLOW_ALIKE ||
+    return flow->comm->size == 1 || l->n[0] * l->n[1] * l->n[2] <= MF_CONDUCT_ALIKE ||
            l->n[0] < 2 * (size_t)flow->comm->size;
 }
 
@@ -57,14 +57,13 @@ static void cut(struct mf_flow *flow)
 static void neighbours(struct mf_flow *flow)
 {
     const int me = flow->comm->rank;
-    int ranks = 0;
 
+    flow->ranks = 0;
     flow->below = flow->above = MF_NO_RANK;
-    if (flow->level[0].whole) return;
-    while (ranks < flow->comm->size && mf_flow_planes(flow, ranks).count) ++ranks;
-    if (me >= ranks) return;
-    if (me > 0 || flow->wrap[0]) flow->below = (me + ranks - 1) % ranks;
-    if (me + 1 < ranks || flow->wrap[0]) flow->above = (me + 1) % ranks;
+    while (flow->ranks < flow->comm->size && mf_flow_planes(flow, flow->ranks).count) ++flow->ranks;
+    if (flow->level[0].whole || me >= flow->ranks) return;
+    if (me > 0 || flow->wrap[0]) flow->below = (me + flow->ranks - 1) % flow->ranks;
+    if (me + 1 < flow->ranks || flow->wrap[0]) flow->above = (me + 1) % flow->ranks;
 }
 
 static void extents(struct mf_flow *flow)

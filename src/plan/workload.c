@@ -6,6 +6,22 @@
 
 #include "src/base/err.h"
 
+static void add_tag(void *context, const char *tag, size_t bytes)
+{
+    struct mf_plan_bytes *b = context;
+
+    MF_ASSERT(b->tags < MF_PLAN_TAGS);
+    snprintf(b->tag[b->tags].name, sizeof b->tag[0].name, "%s", tag);
+    b->tag[b->tags++].bytes = bytes;
+}
+
+void mf_plan_bytes_of(const struct mf_arena *arena, struct mf_plan_bytes *bytes)
+{
+    bytes->total = mf_arena_peak(arena);
+    bytes->tags = 0;
+    mf_arena_peak_tags(arena, add_tag, bytes);
+}
+
 const size_t *mf_plan_find(const struct mf_plan_numbers *numbers, const char *name)
 {
     for (size_t i = 0; i < numbers->count; ++i)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/base/arena.h"
 #include "src/plan/rates.h"
 
 enum { MF_PLAN_TAGS = 40, MF_PLAN_NUMBERS = 16, MF_PLAN_FACTS = 16, MF_PLAN_PARTS = 8, MF_PLAN_TRIALS = 3 };
@@ -65,6 +66,9 @@ struct mf_plan_bytes {
         size_t bytes;
     } tag[MF_PLAN_TAGS];
 };
+
+/** Sets total and parts to those of an arena at its high-water mark. */
+void mf_plan_bytes_of(const struct mf_arena *arena, struct mf_plan_bytes *bytes);
 
 /** Seconds of one step, or of a run, by named parts. */
 struct mf_plan_cost {

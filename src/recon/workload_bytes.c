@@ -27,15 +27,6 @@ uint64_t mf_recon_share(const void *work, const struct mf_plan_numbers *settings
     return key;
 }
 
-static void add_tag(void *context, const char *tag, size_t bytes)
-{
-    struct mf_plan_bytes *b = context;
-
-    MF_ASSERT(b->tags < MF_PLAN_TAGS);
-    snprintf(b->tag[b->tags].name, sizeof b->tag[0].name, "%s", tag);
-    b->tag[b->tags++].bytes = bytes;
-}
-
 /* The caller's initial field as the asked rank would hold it: measured, never read. */
 static struct mf_micro start_of(const struct mf_recon_work *w, const struct mf_comm *comm)
 {
@@ -107,8 +98,7 @@ static int measure(const struct mf_recon_work *w, const struct mf_plan_rank *r, 
 
 static void close_arena(struct mf_arena *arena, struct mf_plan_bytes *bytes)
 {
-    bytes->total = mf_arena_peak(arena);
-    mf_arena_peak_tags(arena, add_tag, bytes);
+    mf_plan_bytes_of(arena, bytes);
     mf_arena_close(arena);
 }
 

@@ -53,7 +53,7 @@ extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_compare, mf
     mf_cmd_plan_serve, mf_cmd_plan_train, mf_cmd_bench, mf_cmd_bench_infer, mf_cmd_report, mf_cmd_launch,
     mf_cmd_train_classify, mf_cmd_train_regress, mf_cmd_train_moe, mf_cmd_train_vqa, mf_cmd_eval, mf_cmd_infer_answer,
     mf_cmd_infer_classify, mf_cmd_infer_embed, mf_cmd_infer_regress, mf_cmd_infer_tokens, mf_cmd_infer_text_generation,
-    mf_cmd_train_unet, mf_cmd_generate, mf_cmd_map, mf_cmd_serve, mf_cmd_properties;
+    mf_cmd_train_unet, mf_cmd_generate, mf_cmd_map, mf_cmd_serve, mf_cmd_properties, mf_cmd_plan_properties;
 
 /** All verbs, NULL-terminated (verbs.c). */
 extern const struct mf_cmd *const mf_cmds[];

@@ -32,6 +32,7 @@ const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_plan_generate,
     &mf_cmd_plan_infer,
     &mf_cmd_plan_match,
+    &mf_cmd_plan_properties,
     &mf_cmd_plan_reconstruct,
     &mf_cmd_plan_serve,
     &mf_cmd_plan_train,

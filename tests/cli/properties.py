@@ -13,6 +13,7 @@ from runs import check, finish
 from samples import blobs, np
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
+HARDWARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/hardware")
 # Simple cubic arrays of spheres in a matrix of 1, by multipoles to order 23: radius, conductivity; what 32 voxels miss [%], by a program in double.
 SPHERES = {(0.3, 0): (0.83938, -0.87), (0.3, 10): (1.27822, -0.34), (0.3, 100): (1.37028, -0.02),
            (0.4, 0): (0.64349, -2.20), (0.4, 10): (1.76452, -0.11), (0.4, 100): (2.07836, 0.84)}
@@ -278,6 +279,23 @@ def fields():
     check(done.status == 7 and sorted(os.listdir()) == before, f"a full disk: {done}")
 
 
+def planned():
+    """Memory is as planned: of a volume and of an image, on ranks that share planes, with counts and with conductances."""
+    np.save("deep.npy", blobs((44, 36, 34), (0.4, 0.4, 0.2), 5, 2.5))
+    np.save("image.npy", blobs((40, 44), (0.5, 0.5), 5, 2.5))
+    for file, size, words in (("volume.npy", (44, 36, 34), ("--conductivity", 0, 1)), ("volume.npy", (44, 36, 34), ("--conducting", 1, "--spacing", 1, 1, 2, "--axes", "zx")),
+                              ("deep.npy", (44, 36, 34), ("--conductivity", 0, 1, 4, "--boundary", "periodic")), ("deep.npy", (44, 36, 34), ("--conductivity", 0, 1, 4, "--boundary", "centres")),
+                              ("image.npy", (40, 44), ("--conductivity", 1, 3))):
+        for ranks in (1, 3):
+            plan = json.loads(runs.run(PROGRAM, "plan", "properties", file, *words, "--ranks", ranks, "--json").out)
+            other = json.loads(runs.run(PROGRAM, "plan", "properties", "--size", *size, *words, "--ranks", ranks, "--json").out)
+            used = properties(file, *words, ranks=ranks)["bytes"]
+            check(plan["bytes"]["per_rank"][0] == used and len(plan["bytes"]["per_rank"]) == ranks, f"{file} {words} on {ranks}: {plan['bytes']}, used {used}")
+            check(all(other["bytes"][key] == plan["bytes"][key] for key in ("per_rank", "arrays")) and plan["seconds_per_iteration"]["total"] > 0, f"{size} {words} on {ranks}: {other['bytes']}, {plan['bytes']}")
+    large = json.loads(runs.run(PROGRAM, "plan", "properties", "--size", 1024, 1024, 1024, "--conductivity", 0, 1, "--hardware", os.path.join(HARDWARE, "h100x8.json"), "--json").out)
+    check(25 * 2 ** 30 < sum(large["bytes"]["per_rank"]) < 32 * 2 ** 30, f"1024^3: {large['bytes']}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("volume.npy", blobs((44, 36, 34), (0.5, 0.5), 5, 2.5))
@@ -294,5 +312,6 @@ with tempfile.TemporaryDirectory() as folder:
     added()
     images()
     fields()
+    planned()
     os.chdir("/")
 finish("properties")

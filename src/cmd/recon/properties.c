@@ -18,17 +18,7 @@
 #include "src/desc/measure.h"
 #include "src/show/sets.h"
 
-struct properties {
-    struct mf_common common;
-    struct mf_reals conductivity, spacing;
-    struct mf_longs conducting, labels, crop;
-    struct mf_texts axes;
-    const char *boundary, *sides, *threshold, *dataset, *unit, *edge_for, *fields;
-    double tolerance;
-    int crop_bar, error_bars;
-};
-
-static const struct mf_opt rows[] = {
+const struct mf_opt mf_properties_rows[] = {
     MF_OPT(properties, "conductivity", conductivity, MF_REALS, NULL, "of labels 0, 1, ...; 0: insulator"),
     MF_OPT(properties, "conducting", conducting, MF_LONGS, NULL,
            "labels with conductivity 1; the others are insulators"),
@@ -40,17 +30,20 @@ static const struct mf_opt rows[] = {
               "between plates: no flux leaves through the other faces, or they are joined"),
     MF_OPT(properties, "axes", axes, MF_TEXTS, NULL, "along which axes, as z x (else all)"),
     MF_OPT(properties, "tolerance", tolerance, MF_REAL, "1e-4", "relative error of the conductivity at which to stop"),
+    MF_LABEL_ROWS(properties),
+    MF_ARRAY_ROWS(properties),
+    MF_OPT_END};
+
+static const struct mf_opt rows[] = {
     MF_OPT(properties, "error-bars", error_bars, MF_FLAG, NULL,
            "the errors of the grid and of the sample as well; takes about three times as long"),
     MF_OPT(properties, "edge-for", edge_for, MF_TEXT, NULL,
            "only the edge of a volume whose conductivity would deviate by so much, as 1%"),
     MF_OPT(properties, "fields", fields, MF_TEXT, NULL,
            "FILE.vtkhdf gets potential and flux at the voxels, for ParaView"),
-    MF_LABEL_ROWS(properties),
-    MF_ARRAY_ROWS(properties),
     MF_OPT_END};
 
-static const struct mf_opt *const tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
+static const struct mf_opt *const tables[] = {mf_properties_rows, rows, mf_log_view_rows, mf_common_opts, NULL};
 
 /* -- options -- */
 
@@ -82,14 +75,10 @@ static int find_share(const char *text, double *share)
     return MF_OK;
 }
 
-static int check(const struct mf_session *session, void *options)
+int mf_properties_check(const struct mf_session *session, const struct properties *o)
 {
-    const struct properties *o = options;
-    double share;
     int wanted[3];
 
-    if (mf_options_positional(session->options, NULL) == 0)
-        return mf_fail(MF_USAGE, "no file; try: mesoforge properties FILE --conductivity 0 1");
     if (o->conductivity.count && o->conducting.count)
         return mf_fail(MF_USAGE, "--conductivity and --conducting say the same; leave one of them out");
     if (!o->conductivity.count && !o->conducting.count)
@@ -100,12 +89,23 @@ static int check(const struct mf_session *session, void *options)
     if (strcmp(o->boundary, "periodic") == 0 && mf_options_given(session->options, "sides"))
         return mf_fail(MF_USAGE, "--sides is for plates, but --boundary periodic joins all faces");
     MF_TRY(find_axes(&o->axes, wanted));
-    MF_TRY(find_share(o->edge_for, &share));
     MF_TRY(mf_spacing_check(&o->spacing));
+    return mf_crop_check(&o->crop, o->crop_bar);
+}
+
+static int check(const struct mf_session *session, void *options)
+{
+    const struct properties *o = options;
+    double share;
+
+    if (mf_options_positional(session->options, NULL) == 0)
+        return mf_fail(MF_USAGE, "no file; try: mesoforge properties FILE --conductivity 0 1");
+    MF_TRY(mf_properties_check(session, o));
+    MF_TRY(find_share(o->edge_for, &share));
     if (o->fields && mf_options_positional(session->options, NULL) > 1)
         return mf_fail(MF_USAGE, "--fields is of one file; leave the others out");
     if (session->common->dry_run) return mf_fail(MF_USAGE, "properties has no --dry-run: it only computes");
-    return mf_crop_check(&o->crop, o->crop_bar);
+    return MF_OK;
 }
 
 /* -- a file -- */
@@ -120,8 +120,8 @@ static size_t label_span(const struct properties *o)
     return (size_t)most;
 }
 
-static int read_file(const struct mf_session *session, const struct properties *o, const char *file,
-                     struct mf_micro *micro)
+int mf_properties_read(const struct mf_session *session, const struct properties *o, const char *file,
+                       struct mf_micro *micro)
 {
     const struct mf_micro_read read = {.threshold = o->threshold,
                                        .label_count = o->labels.count,
@@ -182,7 +182,7 @@ static int check_axes(const struct properties *o, const struct mf_micro *micro, 
     return MF_OK;
 }
 
-static void count_fractions(const struct mf_comm *comm, const struct mf_micro *micro, double *fraction)
+void mf_properties_fractions(const struct mf_comm *comm, const struct mf_micro *micro, double *fraction)
 {
     int64_t count[MF_PHASES_MAX] = {0};
     double all = (double)micro->slab.dims[0] * (double)micro->slab.dims[1] * (double)micro->slab.dims[2];
@@ -200,13 +200,16 @@ static void set_solver(const struct properties *o, struct mf_conduct_opts *opts)
     opts->boundary = (enum mf_conduct_boundary)mf_options_choice("plates|periodic|centres", o->boundary);
 }
 
-static struct mf_conduct_opts options_of(const struct properties *o, const struct mf_conducted *c)
+int mf_properties_problem(const struct properties *o, const struct mf_micro *micro, struct mf_conducted *c,
+                          struct mf_conduct_opts *opts)
 {
-    struct mf_conduct_opts opts = {0};
-
-    set_solver(o, &opts);
-    for (int p = 0; p < c->phases; ++p) opts.k[p] = c->fraction[p] > 0 ? c->k[p] / c->most : 0;
-    return opts;
+    MF_TRY(set_conductivities(o, micro, c));
+    MF_TRY(check_axes(o, micro, c));
+    c->phases = micro->phases;
+    *opts = (struct mf_conduct_opts){0};
+    set_solver(o, opts);
+    for (int p = 0; p < c->phases; ++p) opts->k[p] = c->fraction[p] > 0 ? c->k[p] / c->most : 0;
+    return MF_OK;
 }
 
 /** --edge-for needs no error of the grid. */
@@ -268,17 +271,14 @@ static int conduct_file(struct mf_session *s, const struct properties *o, struct
 {
     struct mf_conduct_opts opts;
 
-    count_fractions(s->comm, micro, c->fraction);
-    MF_TRY(mf_agree(s->comm, set_conductivities(o, micro, c)));
-    MF_TRY(mf_agree(s->comm, check_axes(o, micro, c)));
+    mf_properties_fractions(s->comm, micro, c->fraction);
+    MF_TRY(mf_agree(s->comm, mf_properties_problem(o, micro, c, &opts)));
     c->ndim = micro->ndim;
-    c->phases = micro->phases;
     c->boundary = o->boundary;
     memcpy(c->dims, micro->slab.dims, sizeof c->dims);
     memcpy(c->spacing, micro->spacing, sizeof c->spacing);
     memcpy(c->unit, micro->unit, sizeof c->unit);
     memcpy(c->label, micro->label, sizeof c->label);
-    opts = options_of(o, c);
     c->has_errors = o->error_bars || o->edge_for;
     if (opts.boundary == MF_CONDUCT_PERIODIC) MF_TRY(warn_of_seams(s, micro, c));
     MF_TRY(find_share(o->edge_for, &c->share));
@@ -293,7 +293,7 @@ static int do_file(struct mf_session *s, const struct properties *o, const char 
 
     *c = (struct mf_conducted){.file = file};
     mf_arena_mark(s->arena);
-    MF_TRY(read_file(s, o, file, &micro));
+    MF_TRY(mf_properties_read(s, o, file, &micro));
     rc = conduct_file(s, o, &micro, c);
     mf_micro_free(&micro);
     c->seconds = mf_now() - start;

@@ -1,10 +1,26 @@
-/* The parts of the verb properties: what it found of a file, and its output (properties_show.c). */
+/* The parts of the verb properties: its options, what it found of a file, and its output (properties_show.c). */
 #ifndef MF_CMD_RECON_PROPERTIES_H
 #define MF_CMD_RECON_PROPERTIES_H
 
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
 #include "src/prop/error.h"
+
+/** The options. The last row is for a run, not for its plan. */
+struct properties {
+    struct mf_common common;
+    struct mf_reals conductivity, spacing;
+    struct mf_longs conducting, labels, crop;
+    struct mf_texts axes;
+    const char *boundary, *sides, *threshold, *dataset, *unit;
+    double tolerance;
+    int crop_bar;
+    const char *edge_for, *fields;
+    int error_bars;
+};
+
+/** Rows of what is solved. */
+extern const struct mf_opt mf_properties_rows[];
 
 /** Conduction through a file. */
 struct mf_conducted {
@@ -25,6 +41,21 @@ struct mf_conducted {
     double seconds;
     size_t bytes; /* this rank's largest use of memory */
 };
+
+/** Refuses (MF_USAGE) values of these rows that contradict each other. Local. */
+int mf_properties_check(const struct mf_session *session, const struct properties *o);
+
+/** Reads the phases of a file. Collective; refuses (agreed) as mf_micrograph_read(). */
+int mf_properties_read(const struct mf_session *session, const struct properties *o, const char *file,
+                       struct mf_micro *micro);
+
+/** The fraction of each phase. Collective. */
+void mf_properties_fractions(const struct mf_comm *comm, const struct mf_micro *micro, double *fraction);
+
+/** Sets phases, conductivities and axes of @p c, which has the fractions of @p micro. Sets the options of the solver,
+ * too. Refuses (MF_INPUT) labels without a conductivity, and axes that are too short. Local. */
+int mf_properties_problem(const struct properties *o, const struct mf_micro *micro, struct mf_conducted *c,
+                          struct mf_conduct_opts *opts);
 
 /** Means over files: of the conductivity along an axis. */
 struct mf_conducted_mean {

@@ -1,0 +1,300 @@
+/* plan properties: what properties would take on a machine. Its workload has no settings. Its step is an iteration
+ * along one axis. GPUs have no kernels for conduction, so a plan is for cores. */
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/dry.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cmd/micrograph.h"
+#include "src/cmd/plan.h"
+#include "src/cmd/recon/properties.h"
+#include "src/cmd/unused.h"
+
+struct plan_properties {
+    struct properties properties; /* first: its rows are this verb's too */
+    struct mf_plan_wish wish;
+    struct mf_longs size;
+};
+
+static const struct mf_opt rows[] = {
+    MF_PLAN_WISH_MACHINE(plan_properties),
+    MF_OPT(plan_properties, "size", size, MF_LONGS, NULL, "extents y x, or z y x, where no FILE says them [voxels]"),
+    MF_OPT_END};
+
+static const struct mf_opt *const tables[] = {rows, mf_properties_rows, mf_common_opts, NULL};
+
+/** A problem of properties. */
+struct job {
+    struct mf_micro micro; /* its extents, spacing and phases */
+    struct mf_conducted of;
+    struct mf_conduct_opts opts;
+};
+
+static const struct job *job_of(const void *context) { return context; }
+
+/* ---- the workload ---- */
+
+static const char *smaller(const void *context)
+{
+    (void)context;
+    return "a smaller volume";
+}
+
+static void describe(const void *context, struct mf_plan_lines *p)
+{
+    const struct job *job = job_of(context);
+    const size_t *n = job->micro.slab.dims;
+    const double *h = job->micro.spacing;
+
+    mf_plan_say(p, "verb", "properties");
+    mf_plan_say(p, "shape", "%zu x %zu x %zu (z y x)", n[0], n[1], n[2]);
+    mf_plan_say(p, "spacing", "%g x %g x %g", h[0], h[1], h[2]);
+    for (int k = 0; k < job->of.phases; ++k)
+        mf_plan_say(p, "phase", "%ld: conductivity %g", job->micro.label[k], job->of.k[k]);
+    mf_plan_say(p, "boundary", "%s%s", job->of.boundary, job->opts.sides_periodic ? ", sides periodic" : "");
+    mf_plan_say(p, "tolerance", "%g", job->opts.tolerance);
+    for (int a = 0; a < 3; ++a)
+        if (job->of.wanted[a]) mf_plan_say(p, "axis", "%c", "zyx"[a]);
+}
+
+/* Small volumes and images are solved by all ranks alike. Others are cut at pairs of planes. */
+static size_t most_ranks(const void *context)
+{
+    const size_t *n = job_of(context)->micro.slab.dims;
+
+    return n[0] * n[1] * n[2] <= MF_CONDUCT_ALIKE || n[0] < 4 ? 1 : n[0] / 2;
+}
+
+static size_t threads(const void *context, size_t ranks, size_t most)
+{
+    (void)context, (void)ranks;
+    return most;
+}
+
+static size_t levels(const void *context, int apart)
+{
+    (void)context, (void)apart;
+    return 1;
+}
+
+static int settings(const void *context, const struct mf_placement *place, size_t level, size_t trial,
+                    struct mf_plan_numbers *s)
+{
+    (void)context, (void)place, (void)level, (void)s;
+    return trial < 2;
+}
+
+/* Planes are cut at multiples that the problem decides, so every rank is measured. */
+static uint64_t share(const void *context, const struct mf_plan_numbers *s, size_t ranks, size_t rank)
+{
+    (void)context, (void)s, (void)ranks;
+    return rank;
+}
+
+static int measure(const struct job *job, const struct mf_plan_rank *r, struct mf_arena *arena)
+{
+    const struct mf_dry_kind kind = {r->simd, 0, 0};
+    struct mf_micro micro = job->micro;
+    struct mf_backend_dry dry;
+    struct mf_queue *queue;
+    struct mf_comm comm;
+    int rc = MF_OK;
+
+    mf_comm_dry(&comm, (int)r->rank, (int)r->ranks, (int)r->local_size);
+    micro.slab = mf_slab_of(&comm, job->micro.slab.dims, comm.rank);
+    mf_backend_dry(&kind, &dry);
+    MF_TRY(mf_queue_dry(&queue, &dry, (int)r->threads, 0, arena, arena));
+    micro.phase = mf_arena_take(arena, mf_slab_voxels(&micro.slab), "phase");
+    for (int a = 0; rc == MF_OK && a < 3; ++a)
+        if (job->of.wanted[a]) rc = mf_conduct_measure(&comm, queue, arena, &micro, a, &job->opts);
+    mf_arena_give(arena, micro.phase);
+    dry.backend.queue_close(queue);
+    return rc;
+}
+
+static int bytes_of(const void *context, const struct mf_plan_rank *r, const struct mf_plan_numbers *s,
+                    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
+{
+    struct mf_arena *arena;
+    int rc;
+
+    (void)s;
+    memset(bytes, 0, MF_PLAN_MEMORIES * sizeof *bytes);
+    MF_TRY(mf_arena_open(&arena, &mf_mem_dry, 0));
+    mf_fault_hold(1);
+    rc = measure(job_of(context), r, arena);
+    mf_fault_hold(0);
+    mf_plan_bytes_of(arena, &bytes[MF_PLAN_STATE]);
+    mf_arena_close(arena);
+    return rc;
+}
+
+static double voxels_of(const struct job *job, const struct mf_placement *place)
+{
+    const size_t *n = job->micro.slab.dims, ranks = place->ranks < most_ranks(job) ? place->ranks : most_ranks(job);
+
+    return (double)n[0] * (double)n[1] * (double)n[2] / (double)ranks;
+}
+
+/* Bytes of a voxel whose time, by the rate of memory, an iteration takes. They follow from runs on one core. */
+static const double TRAFFIC_COUNTS = 220, TRAFFIC_FACES = 370;
+
+static int is_binary(const struct job *job)
+{
+    int is = job->micro.spacing[1] == job->micro.spacing[2];
+
+    if (job->micro.ndim == 3) is &= job->micro.spacing[0] == job->micro.spacing[1];
+    for (int p = 0; p < job->of.phases; ++p) is &= job->opts.k[p] == 0 || job->opts.k[p] == 1;
+    return is;
+}
+
+static void price(const void *context, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
+                  const struct mf_plan_numbers *s, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
+{
+    const struct job *job = job_of(context);
+
+    (void)rank, (void)s, (void)fact;
+    mf_plan_pay(cost, "memory",
+                voxels_of(job, place) * (is_binary(job) ? TRAFFIC_COUNTS : TRAFFIC_FACES) / rates->memory);
+    cost->tried = cost->total;
+}
+
+static int is_worse(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b)
+{
+    (void)a, (void)b;
+    return 0;
+}
+
+static void finish(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
+                   struct mf_plan *p)
+{
+    const size_t most = most_ranks(context);
+
+    (void)fact;
+    p->exchange = most > 1 ? mf_plan_exchange(place, 0) : "none";
+    if (most == 1 && p->ranks > 1) mf_plan_note(p, "all ranks solve alike: the structure is small, or an image");
+}
+
+static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
+{
+    if (strcmp(p->exchange, "none") == 0)
+        mf_plan_say(lines, "layout", "a rank has all planes");
+    else
+        mf_plan_say(lines, "layout", "slabs along z; exchange of planes by %s", p->exchange);
+}
+
+static const struct mf_plan_workload workload = {.step = "iteration",
+                                                 .smaller = smaller,
+                                                 .describe = describe,
+                                                 .most_ranks = most_ranks,
+                                                 .threads = threads,
+                                                 .levels = levels,
+                                                 .settings = settings,
+                                                 .share = share,
+                                                 .bytes = bytes_of,
+                                                 .price = price,
+                                                 .worse = is_worse,
+                                                 .finish = finish,
+                                                 .show = show};
+
+/* ---- the verb ---- */
+
+static int check(const struct mf_session *session, void *options)
+{
+    const struct plan_properties *o = options;
+    const size_t files = mf_options_positional(session->options, NULL);
+
+    MF_TRY(mf_plan_wish_check(session, &o->wish));
+    MF_TRY(mf_properties_check(session, &o->properties));
+    if ((files > 0) == (o->size.count > 0))
+        return mf_fail(MF_USAGE, "plan properties takes one FILE, or --size; try: --size 256 256 256");
+    if (o->size.count == 1 || o->size.count > 3)
+        return mf_fail(MF_USAGE, "--size must be y x, or z y x, not %zu numbers", o->size.count);
+    for (size_t i = 0; i < o->size.count; ++i)
+        if (o->size.at[i] < 1) return mf_fail(MF_USAGE, "an extent must be 1 voxel or more, not %ld", o->size.at[i]);
+    return MF_OK;
+}
+
+/* A structure of these extents that has all labels. */
+static int from_size(const struct mf_session *s, const struct plan_properties *o, struct job *job)
+{
+    const struct properties *p = &o->properties;
+    struct mf_micro *m = &job->micro;
+    size_t dims[3] = {1, 1, 1};
+
+    MF_UNUSED(s, "no file is read", "labels", "threshold", "dataset", "crop", "crop-bar", "unit");
+    *m = (struct mf_micro){.ndim = (int)o->size.count, .phases = (int)p->conductivity.count};
+    for (size_t i = 0; i < p->conducting.count; ++i)
+        if (p->conducting.at[i] >= 0 && p->conducting.at[i] < MF_PHASES_MAX && p->conducting.at[i] >= m->phases)
+            m->phases = (int)p->conducting.at[i] + 1;
+    for (size_t i = 0; i < o->size.count; ++i) dims[3 - o->size.count + i] = (size_t)o->size.at[i];
+    MF_TRY(mf_spacing_fits(&p->spacing, m->ndim));
+    mf_spacing_spread(&p->spacing, m->spacing);
+    m->slab = mf_slab_of(s->comm, dims, s->comm->rank);
+    for (int k = 0; k < m->phases; ++k) {
+        m->label[k] = k;
+        job->of.fraction[k] = 1.0 / m->phases;
+    }
+    return MF_OK;
+}
+
+static int from_file(const struct mf_session *s, const struct properties *o, const char *file, struct job *job)
+{
+    MF_TRY(mf_properties_read(s, o, file, &job->micro));
+    mf_properties_fractions(s->comm, &job->micro, job->of.fraction);
+    mf_micro_free(&job->micro); /* extents, spacing and labels stay */
+    return MF_OK;
+}
+
+static int run(struct mf_session *s, void *options)
+{
+    struct plan_properties *o = options;
+    struct job job = {.micro = {.ndim = 0}};
+    const char *const *input;
+    const char *file = mf_options_positional(s->options, &input) ? *input : NULL;
+
+    if (strncmp(o->properties.common.device, "cuda", 4) == 0)
+        mf_warn("GPUs have no kernels for conduction, so the plan is for the cores");
+    o->properties.common.device = "cpu";
+    MF_TRY(mf_plan_may_write(s, &o->wish, file));
+    job.of.file = file ? file : "--size";
+    job.of.boundary = o->properties.boundary;
+    MF_TRY(file ? from_file(s, &o->properties, file, &job) : mf_agree(s->comm, from_size(s, o, &job)));
+    MF_TRY(mf_agree(s->comm, mf_properties_problem(&o->properties, &job.micro, &job.of, &job.opts)));
+    return mf_plan_verb(&(struct mf_planning){.session = s,
+                                              .common = &o->properties.common,
+                                              .wish = &o->wish,
+                                              .workload = &workload,
+                                              .work = &job,
+                                              .residency = "auto"});
+}
+
+/* Printed as it stands, so lines end before column 80. */
+/* clang-format off */
+static const char text[] =
+    "Plans a run of properties with these options: the ranks, the bytes of every\n"
+    "array on every rank, which are exact, and the seconds of an iteration by a\n"
+    "model (docs/PLANNER.md). FILE is read for its extents and its labels; --size\n"
+    "stands for a structure that has all of them. If nothing fits, the exit\n"
+    "status is 5.\n"
+    "\n"
+    "Examples:\n"
+    "  mesoforge plan properties scan.tif --threshold otsu --conducting 1\n"
+    "  mesoforge plan properties --size 1024 1024 1024 --conductivity 0 1 \\\n"
+    "      --hardware examples/hardware/h100x8.json --explain\n";
+/* clang-format on */
+
+const struct mf_cmd mf_cmd_plan_properties = {
+    .name = "plan properties",
+    .summary = "predict a run of properties: ranks, memory, time, and the reasons",
+    .synopsis = "FILE|--size NZ NY NX --conductivity K0 K1 ... [--hardware FILE] [--ranks N] [--option VALUE ...]",
+    .text = text,
+    .tables = tables,
+    .size = sizeof(struct plan_properties),
+    .positional_max = 1,
+    .check = check,
+    .run = run,
+    .work = MF_WORK_NONE,
+};

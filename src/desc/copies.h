@@ -16,7 +16,7 @@ struct mf_copied {
  * Share of windows of @p got's example that also occur in @p want's example, averaged over the sides. Each side chooses
  * the edge of its windows (kernels/slices/copy.h). Sides with less than MF_COPY_LEAST pixels are ignored. If the
  * numbers of phases differ, a result of two phases is compared with the target's phase 1. A target of one phase has
- * only that. Both have examples. Not collective; MF_MEMORY.
+ * only that. Both have examples. Not collective; MF_MEMORY, MF_STOPPED.
  */
 int mf_copies(const struct mf_target *got, const struct mf_target *want, struct mf_copied *copied);
 

@@ -110,6 +110,49 @@ struct mf_json *mf_loop_results(const char *path)
     return results;
 }
 
+/* -- the step of a run that goes on -- */
+
+/* The newest checkpoint that can be read says it; 0: there is none. Collective. */
+static size_t step_of_checkpoint(const struct mf_comm *comm, const char *output)
+{
+    char *stem = mf_checkpoint_stem(output);
+    struct mf_checkpoint_pair pair;
+    size_t step = 0;
+
+    mf_checkpoint_look(comm, stem, 1, &pair);
+    for (int k = 0; k < 2 && step == 0; ++k) {
+        const int i = k == 0 ? pair.newest : !pair.newest;
+        char *path = mf_checkpoint_name(stem, i);
+        struct mf_checkpoint *in = NULL;
+
+        if (pair.turn[i] >= 0 && mf_checkpoint_open(comm, path, 0, &in) == MF_OK)
+            step = mf_problem_number(mf_checkpoint_problem(in), "--effective-batch");
+        mf_checkpoint_free(in);
+        free(path);
+    }
+    mf_err_clear(); /* the run itself says what it cannot read */
+    free(stem);
+    return step;
+}
+
+size_t mf_loop_step_of(const struct mf_comm *comm, const char *output)
+{
+    size_t step = step_of_checkpoint(comm, output);
+    struct mf_json *card = NULL;
+
+    if (step == 0 && comm->rank == 0 && access(output, F_OK) == 0 && card_of(output, &card) == MF_OK) {
+        const struct mf_json *lines = mf_json_get(card, "problem");
+
+        step = lines ? mf_problem_number(mf_json_to_text(lines), "--effective-batch") : 0;
+    }
+    mf_json_free(card);
+    mf_err_clear();
+    mf_comm_bcast(comm, 0, &step, sizeof step);
+    return step;
+}
+
+/* -- what becomes of the model -- */
+
 #define ELSEWHERE "another --results-dir"
 #define ANEW      ELSEWHERE ", or --restart no, which begins anew and replaces it"
 

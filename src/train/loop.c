@@ -96,12 +96,9 @@ static void check_best(struct mf_loop *loop)
 
 static int load(struct mf_loop *loop, struct mf_checkpoint *from)
 {
-    static const struct mf_problem_word words[] = {
-        {"--effective-batch", 0,
-         "without that option a step takes --batch-size samples of every rank and pass; give it as the checkpoint has "
-         "it"},
-        {"steps", 0, "--epochs and --max-steps make them"},
-        {0}};
+    static const struct mf_problem_word words[] = {{"--effective-batch", 0, "left out, it is the checkpoint's"},
+                                                   {"steps", 0, "--epochs and --max-steps make them"},
+                                                   {0}};
     char differs[MF_PROBLEM_TEXT];
     int rc = MF_OK;
 

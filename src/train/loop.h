@@ -85,6 +85,9 @@ int mf_loop_owns_model(const struct mf_run *run, const char *problem);
 /** Is a finished training of the problem @p saved, made longer, this one? If not, the lines that differ. Local. */
 int mf_loop_is_longer(const char *saved, const char *problem, char differs[MF_PROBLEM_TEXT]);
 
+/** Samples of a step of the run that left a checkpoint or a model as @p output; 0: nothing says it. Collective. */
+size_t mf_loop_step_of(const struct mf_comm *comm, const char *output);
+
 /** Has an earlier training of this output left its model, a checkpoint or metrics? Collective. */
 int mf_loop_was_here(const struct mf_run *run);
 

@@ -119,6 +119,8 @@ def trains():
     done = run("train", "classify", *SMALL, "--config", "c.yaml", "--results-dir", "planned", ranks=2)
     check(done.status == 0 and f"c.yaml: without effect here: {IDLE}\n" in done.err and f"c.yaml: the plan decides about {WISHES}\n" in done.err, f"{done}")
     check("a step has 24, and its passes are chosen" in done.err and "steps of 24 samples (2 ranks x 1 pass of 12)" in done.err, f"the step of the file: {done.err}")
+    more = run("train", "classify", *SMALL, "--config", "c.yaml", "--results-dir", "planned", "--restart", "auto", ranks=3)
+    check(more.status == 0 and "a step has 24 samples, as in the run that goes on\n" in more.err and "is finished" in more.err, f"other ranks: {more}")
     off = run("train", "classify", *SMALL, "--config", "c.yaml", "--results-dir", "off", "--no_auto_optimize", ranks=2)
     check(off.status == 0 and "(2 ranks x 2 passes of 6)" in off.err and "the plan decides" not in off.err, f"{off}")
     ours = run("train", "classify", *SMALL, "--results-dir", "ours", "--effective-batch", 24, "--learning-rate", 0.005, "--weight-decay", 0.02, "--warmup-ratio", 0.25, "--clip", 0.5,

@@ -281,13 +281,14 @@ static void warn_of_warmup(const struct mf_schedule *s)
             s->warmup, s->steps, s->rate, s->steps / 20);
 }
 
-int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
+int mf_train_run(struct mf_session *session, struct mf_train_cmd *o, const struct mf_train_kind *kind,
                  const struct mf_train_more *more)
 {
     struct job job = {.session = session, .o = o, .more = more};
     int rc = mf_train_check_memories(o, session->backend->name, mf_apart(session->queue));
 
     if (rc == MF_OK) rc = mf_train_set(session, o, kind, &job.set);
+    if (rc == MF_OK) rc = mf_train_keep_step(session, o);
     if (rc == MF_OK)
         rc = mf_agree(session->comm,
                       mf_train_opts_of(session, o, kind, job.set, (size_t)session->comm->size, &job.task, &job.opts));

@@ -17,8 +17,8 @@ struct mf_train_more {
     char *(*problem)(void *context); /* further lines "key: value"; the caller frees */
 };
 
-/** Trains. @p more: NULL: the network does not change. Collective. */
-int mf_train_run(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
+/** Trains. @p more: NULL: the network does not change. A run that goes on has its step in @p o. Collective. */
+int mf_train_run(struct mf_session *session, struct mf_train_cmd *o, const struct mf_train_kind *kind,
                  const struct mf_train_more *more);
 
 /** Refuses options; for a row's check. */

@@ -8,6 +8,7 @@
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/train/saved.h"
 
 enum { LIST = 200 /* bytes of a list of names */ };
@@ -102,6 +103,23 @@ int mf_train_set(const struct mf_session *s, const struct mf_train_cmd *o, const
     MF_TRY(mf_learn_open(kind->learn, s->comm, o->data, set));
     MF_TRY(mf_agree(s->comm, kind->choose ? kind->choose(o, *set) : MF_OK));
     if (o->max_samples) mf_dataset_limit(*set, (size_t)o->max_samples);
+    return MF_OK;
+}
+
+int mf_train_keep_step(const struct mf_session *s, struct mf_train_cmd *o)
+{
+    char *output;
+    size_t step;
+
+    if (!mf_keep_opts(s, &o->keep).restart || mf_options_given(s->options, "effective-batch")) return MF_OK;
+    MF_TRY(mf_session_path_in(s, o->results_dir, "model", ".safetensors", &output));
+    step = mf_loop_step_of(s->comm, output);
+    free(output);
+    if (step == 0) return MF_OK;
+    mf_info("a step has %zu sample%s, as in the run that goes on%s", step, MF_S(step),
+            o->batch && o->accumulation ? "; its passes follow from --batch-size" : "");
+    o->effective = (long)step;
+    if (o->batch) o->accumulation = 0;
     return MF_OK;
 }
 

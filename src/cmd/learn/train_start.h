@@ -1,4 +1,4 @@
-/* Where a training begins: its set, and its weights. */
+/* Where a training begins: its step, its set, and its weights. */
 #ifndef MF_CMD_LEARN_TRAIN_START_H
 #define MF_CMD_LEARN_TRAIN_START_H
 
@@ -7,6 +7,10 @@
 /** Opens the set of --data with the items that the options want. Collective. Refuses as mf_learn_open(). */
 int mf_train_set(const struct mf_session *session, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
                  struct mf_dataset **set);
+
+/** With --restart auto and without --effective-batch, a run that goes on keeps the samples of its step. The ranks may
+ * be others, so passes of --batch-size samples follow from them. Collective; refuses (agreed) with MF_OUTPUT. */
+int mf_train_keep_step(const struct mf_session *session, struct mf_train_cmd *o);
 
 /**
  * Gives the trainer the weights of --model; without it does nothing. The last layer keeps its fresh weights where that

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
@@ -97,10 +98,22 @@ static int start_saved(const struct mf_train_cmd *o, struct mf_trainer *t, const
     return mf_agree(t->comm, mf_weights_load(&t->weights, s->file, is_new ? head : NULL));
 }
 
+/* The name of a set that is not there may be the configuration's. */
+static int say_origin(const struct mf_options *options, const char *path, int rc)
+{
+    const enum mf_origin origin = mf_options_origin(options, "data");
+    char sentence[MF_ERR_TEXT];
+
+    if (rc == MF_OK || (origin != MF_FROM_FOREIGN && origin != MF_FROM_FILE) || access(path, F_OK) == 0) return rc;
+    snprintf(sentence, sizeof sentence, "%s", mf_err_text());
+    return mf_fail(rc, "%s (%s of %s); try: --data FILE", sentence, mf_options_said(options, "data"),
+                   mf_options_config(options));
+}
+
 int mf_train_set(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
                  struct mf_dataset **set)
 {
-    MF_TRY(mf_learn_open(kind->learn, s->comm, o->data, set));
+    MF_TRY(say_origin(s->options, o->data, mf_learn_open(kind->learn, s->comm, o->data, set)));
     MF_TRY(mf_agree(s->comm, kind->choose ? kind->choose(o, *set) : MF_OK));
     if (o->max_samples) mf_dataset_limit(*set, (size_t)o->max_samples);
     return MF_OK;

@@ -161,6 +161,8 @@ def examples():
                "text-depth": "12  # file, model.text_encoder", "dropout": "0.1  # file, model.hidden_dropout_prob", "max-tokens": "128  # file, model.max_question_length",
                "phase": '"finetune"  # file, training.phase', "findings-weight": "0.3  # file, training.chexpert_loss_weight"}, "the full one")
     check(not any("without effect" in value for value in full.values()), f"keys without effect: {full}")
+    done = run("train", "vqa", "--help")
+    check("network: vqa," in done.out and "network: mlp" not in done.out, f"the networks of a verb: {done}")
     done = run("train", "vqa", "--config", f"{EXAMPLES}/vqa.yaml")
     check(done.status == 3 and f"(data.path of {EXAMPLES}/vqa.yaml); try: --data FILE\n" in done.err, f"no set: {done}")
     done = run("synth", "--num-samples", 60, "--questions", 2, "--size", 32, 32, "--output", "asked.h5")

@@ -25,7 +25,8 @@
 #define ROW MF_TRAIN_ROW
 
 const struct mf_opt mf_mixture_rows[] = {
-    MF_TRAIN_OWN_ROWS("results/gpu_training", "moe", MF_TRAIN_NETWORKS, "8", "128"), MF_OPT_END};
+    MF_TRAIN_OWN_ROWS("results/gpu_training", "moe", "moe or vit, also with its sizes, as moe:width=64", "8", "128"),
+    MF_OPT_END};
 
 const struct mf_opt mf_train_rows[] = {
     ROW("width", width, MF_LONG, NULL, "channels of the network; left out: the network's own"),

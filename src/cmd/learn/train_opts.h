@@ -45,9 +45,7 @@ struct mf_train_cmd {
     MF_TRAIN_ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),                     \
         MF_TRAIN_ROW("results-dir", results_dir, MF_TEXT, folder,                                                   \
                      "folder of model.safetensors, metrics, plots and checkpoints"),                                \
-        MF_TRAIN_ROW("arch", arch, MF_TEXT, network,                                                                \
-                     "network: mlp, cnn, convnext, vit or moe, also with its sizes, as cnn:width=64,depth=4 "       \
-                     "(docs/LEARNING.md); train moe: moe, or vit"),                                                 \
+        MF_TRAIN_ROW("arch", arch, MF_TEXT, network, "network: " networks " (docs/LEARNING.md)"),                   \
         MF_TRAIN_ROW("experts", experts, MF_LONG, number,                                                           \
                      "experts at the start (moe: 8; vit: 0, each block has one mlp)"),                              \
         MF_TRAIN_ROW(                                                                                               \

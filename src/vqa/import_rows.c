@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/opt.h"
@@ -281,17 +282,19 @@ static int find_answer(const struct mf_placing *p, const struct mf_question_row 
     const struct mf_questions_form *f = p->form;
     const mf_name *names = f->answer + mf_questions_answer_at(f, h);
     const char *all[MF_QUESTION_ANSWERS], *near;
+    char given[200] = "";
 
     for (*answer = 0; *answer < f->answers[h]; ++*answer) {
         if (is_answer(f->head[h], names[*answer], row->answer)) return MF_OK;
         all[*answer] = names[*answer];
     }
     near = mf_nearest(row->answer, all, (size_t)f->answers[h]);
+    for (int32_t k = 0; k < f->answers[h]; ++k) mf_enumerate(given, sizeof given, "%s", all[k]);
     return mf_placing_fail(p->import->asked, row->line,
                            "has the answer '%.60s', which the head '%s' does not have%s%.60s%s; its answers are %s",
                            row->answer, f->head[h], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "",
                            answers_of(&p->import->types, f->head[h]) || is_yes_no(f->head[h])
-                               ? "given"
+                               ? given
                                : "those of the train split, unless heads of --question-types lists them");
 }
 

@@ -187,7 +187,8 @@ static void check_refusals(void)
     } all[] = {
         {0, "image,question,answer,type\n0,,yes,is_normal\n", "line 2 of '%s' has an empty question"},
         {0, "image,question,answer,type\n3,is it?,yes,is_normal\n", "line 2 of '%s' is about '3'"},
-        {0, "image,question,answer,type\n0,is it?,maybe,is_normal\n", "line 2 of '%s' has the answer 'maybe'"},
+        {0, "image,question,answer,type\n0,is it?,maybe,is_normal\n",
+         "line 2 of '%s' has the answer 'maybe', which the head 'yes_no' does not have; its answers are no, yes"},
         {0, "image,question,answer,type\n0,is it?,yes,is_odd\n", "line 2 of '%s' has the question type 'is_odd'"},
         {0, "image,question,answer,type\n0,is it?,yes,yes_no\n",
          "line 2 of '%s' has the question type 'yes_no', which is the name of a head"},

@@ -70,8 +70,10 @@ int mf_flow_idle(struct mf_flow *flow);
 int mf_flow_levels(struct mf_flow *flow);
 void mf_flow_free(struct mf_flow *flow);
 
-/** Takes the memory of all levels and vectors, for conductances that are no counts. Local; MF_MEMORY. */
+/** Takes the memory of all levels and vectors, for conductances that are no counts. It is not touched: mf_flow_clear()
+ * makes zeros of it before the first solve. Local; MF_MEMORY. */
 int mf_flow_take(struct mf_flow *flow);
+void mf_flow_clear(struct mf_flow *flow);
 
 /** Conductances of the coarse levels, from those of level 0. Collective. */
 void mf_flow_coarsen(struct mf_flow *flow);

@@ -255,6 +255,7 @@ int mf_conduct_grey_solve(struct mf_conduct_grey *g, const float *k, float *pote
     *out = (struct mf_conduct){.carries = 1};
     MF_TRY(mf_slab_fetch(flow->comm, &flow->micro->slab, k, plane_of(flow) * sizeof *k, (ptrdiff_t)l->first - 1, planes,
                          g->planes));
+    if (!g->clear) mf_flow_clear(flow);
     for (int a = 0; a < 3 && l->count && !g->clear; ++a) memset(g->c[a], 0, mf_flux_all(&l->grid) * sizeof(float));
     g->clear = 1;
     for (int a = 0; a < 3 && l->count; ++a) fill_faces(g, a);

@@ -223,7 +223,7 @@ int mf_flow_levels(struct mf_flow *flow)
     return MF_OK;
 }
 
-int mf_flow_take(struct mf_flow *flow)
+static int take_untouched(struct mf_flow *flow)
 {
     struct mf_flux_grid *g = &flow->level[0].grid;
 
@@ -233,6 +233,36 @@ int mf_flow_take(struct mf_flow *flow)
     if (!flow->x) return MF_MEMORY;
     MF_TRY(take_all(flow));
     return take_edges(flow);
+}
+
+int mf_flow_take(struct mf_flow *flow)
+{
+    int rc;
+
+    flow->dry = 1;
+    rc = take_untouched(flow);
+    flow->dry = 0;
+    return rc;
+}
+
+static void clear(struct mf_flow *flow, const struct mf_flux_grid *g, size_t count, float *const *x)
+{
+    if (!g->n[0]) return;
+    for (size_t i = 0; i < count; ++i)
+        if (x[i]) flow->queue->backend->field->fill(flow->queue, mf_flux_all(g), 0, x[i]);
+}
+
+void mf_flow_clear(struct mf_flow *flow)
+{
+    float *const vector[] = {flow->x, flow->r, flow->z, flow->p, flow->y};
+
+    clear(flow, &flow->level[0].grid, sizeof vector / sizeof *vector, vector);
+    for (size_t k = 0; k < flow->levels; ++k) {
+        const struct mf_flow_level *l = &flow->level[k];
+        float *const of_level[] = {l->grid.c[0], l->grid.c[1], l->grid.c[2], l->grid.w, l->x, l->b};
+
+        clear(flow, &l->grid, sizeof of_level / sizeof *of_level, of_level);
+    }
 }
 
 void mf_flow_free(struct mf_flow *flow)

@@ -5,6 +5,7 @@ ranks and after a stop, and memory is as planned. What no structure has is refus
 """
 import json
 import os
+import resource
 import sys
 import tempfile
 
@@ -50,6 +51,9 @@ def same_anywhere():
         check(open(f"{ranks}.npy", "rb").read() == file and many["properties"] == one["properties"], f"{ranks} ranks: another result")
         planned = json.loads(runs.run(PROGRAM, "plan", "match", "sample.npy", *COMMON, *words, "--ranks", ranks, "--json").out)
         check(planned["bytes"]["per_rank"] == many["peak_bytes"]["arena"], f"bytes: {planned['bytes']}, used {many['peak_bytes']}")
+    runs.run(PROGRAM, "plan", "match", "sample.npy", *COMMON, *words, "--size", 256, 256, 256)
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    check(most < 300000, f"a plan touches what it plans: {most} KiB")
     match("stopped.npy", *words, status=75, env={**os.environ, "MF_FAULT": "run.leave:visit=40"})
     match("stopped.npy", *words, "--restart", "auto", ranks=2)
     check(open("stopped.npy", "rb").read() == file, "a run that was stopped ends in another result")

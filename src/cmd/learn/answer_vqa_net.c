@@ -15,7 +15,10 @@
 #include "src/vqa/vqa.h"
 
 enum { SHOWN = 80 /* bytes of a text in a sentence */ };
-static const double KNOWN = 0.5, SURE = 0.5; /* least share of known words; least probability of a type */
+static const double KNOWN = 0.5; /* least share of known words */
+/* Probabilities of a type. Below GROUND the words fit types alike, as those of "the dark" do; from SURE on they tell
+ * it. */
+static const double GROUND = 1.0 / 3, SURE = 0.5;
 
 int mf_answerer_check(const struct mf_texts *questions)
 {
@@ -110,27 +113,32 @@ static int find_type(const struct mf_questions_form *form, const char *word, siz
     return rc;
 }
 
+/* @p why: before the words of the question; @p words: to ask in. */
+static int refuse_words(const struct mf_questions_form *form, const char *why, const char *text, const char *words)
+{
+    char *names = names_of(form);
+    const int rc = mf_fail(MF_USAGE, "--question: %s '%.*s'; ask in %s words, or name the type by --type: %.500s", why,
+                           (int)mf_utf8_cut(text, SHOWN), text, words, names);
+
+    free(names);
+    return rc;
+}
+
 static int guess_type(const struct mf_answerer *a, size_t q, size_t *type)
 {
     const struct mf_questions_form *form = mf_vqa_form(&a->task);
     const struct mf_vqa_guess guess = mf_vqa_guess_type(&a->task, q);
     const char *text = a->question[q].text;
-    const int shown = (int)mf_utf8_cut(text, SHOWN);
-    char *names;
-    int rc = MF_OK;
 
     *type = guess.type;
-    if (guess.known < KNOWN || guess.type == form->types) {
-        names = names_of(form);
-        rc = mf_fail(MF_USAGE,
-                     "--question: the model learnt no question with most words of '%.*s'; ask in its words, or name "
-                     "the type by --type: %.500s",
-                     shown, text, names);
-        free(names);
-    } else if (guess.probability < SURE && a->session->comm->rank == 0)
-        mf_warn("'%.*s' may be of another type than '%s' (%.2f); --type names it", shown, text, form->type[guess.type],
-                guess.probability);
-    return rc;
+    if (guess.known < KNOWN || guess.type == form->types)
+        return refuse_words(form, "the model learnt no question with most words of", text, "its");
+    if (guess.probability < GROUND)
+        return refuse_words(form, "several types of questions have the words of", text, "more");
+    if (guess.probability < SURE && a->session->comm->rank == 0)
+        mf_warn("'%.*s' may be of another type than '%s' (%.2f); --type names it", (int)mf_utf8_cut(text, SHOWN), text,
+                form->type[guess.type], guess.probability);
+    return MF_OK;
 }
 
 /* "dark, light", as much as has room. */

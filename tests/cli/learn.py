@@ -229,9 +229,10 @@ def one_bad_file_costs_no_other():
 
 
 def images_of_files():
-    """A model of images reads files as it reads samples: grey ones, and .npy with channels."""
+    """A model of images reads files as it reads samples: grey ones, colours, and .npy with channels."""
     random = numpy.random.default_rng(2)
-    for name, x in (("grey", random.integers(0, 256, (40, 16, 16), numpy.uint8)), ("colour", random.random((40, 16, 16, 3)).astype("f4"))):
+    for name, x in (("grey", random.integers(0, 256, (40, 16, 16), numpy.uint8)), ("colour", random.random((40, 16, 16, 3)).astype("f4")),
+                    ("rgb", random.integers(0, 256, (40, 16, 16, 3), numpy.uint8))):
         numpy.save(f"{name}s.npy", x)
         numpy.save("classes.npy", numpy.arange(40) % 2)
         good("data", "import", f"{name}s.npy", "--labels", "classes.npy", "--output", f"{name}.h5")
@@ -239,10 +240,10 @@ def images_of_files():
         numpy.save("image.npy", x[7])
         numpy.save("images2.npy", numpy.concatenate([x[7], x[8]], 1))
         files = ["image.npy", "images2.npy"]
-        if name == "grey":
-            good("data", "export", "grey.h5", "--output", "greys/")
-            good("data", "import", "greys/00000007.png", "--output", "single.h5")
-            files += ["greys/00000007.png", "single.h5"]
+        if name != "colour":
+            good("data", "export", f"{name}.h5", "--output", f"{name}s/")
+            good("data", "import", f"{name}s/00000007.png", *(["--colours"] if name == "rgb" else []), "--output", "single.h5")
+            files += [f"{name}s/00000007.png", "single.h5"]
         said = [one["probabilities"] for one in json.loads(good("infer", "classify", f"{name}/model.safetensors", *files, f"{name}.h5", "--json", ranks=2).out)["predictions"]]
         one, wide, all_of = said[0], said[1], said[len(files):]
         check(all(near(one, s) for s in [*said[2:len(files)], all_of[7]]), f"{name}: files and samples differ")

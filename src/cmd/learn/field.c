@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/array.h"
+#include "io/image.h"
 #include "io/threshold.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
@@ -36,13 +37,25 @@ size_t mf_field_tile(const struct mf_model_card *card)
     return card->dims[0] * card->dims[1] * card->dims[2] * each_of(card);
 }
 
-int mf_field_limit(const char *path, size_t most)
+static int has_colours(const struct mf_model_card *card)
+{
+    return card->phases == 0 && card->dims[0] == 1 && card->dims[3] == 3;
+}
+
+/* A picture has colours where the model's images have three channels, as in data import --colours. */
+static int open_image(const struct mf_model_card *card, const char *path, const char *array, struct mf_array *a)
+{
+    MF_TRY(mf_array_may_sample(path));
+    MF_TRY(mf_array_open(path, array, a));
+    return has_colours(card) && a->format != MF_NPY ? mf_image_keep_colours(a) : MF_OK;
+}
+
+int mf_field_limit(const struct mf_model_card *card, const char *path, size_t most)
 {
     struct mf_array a;
     size_t n;
 
-    MF_TRY(mf_array_may_sample(path));
-    MF_TRY(mf_array_open(path, NULL, &a));
+    MF_TRY(open_image(card, path, NULL, &a));
     n = (a.ndim ? a.shape[0] : 1) * mf_array_row(&a);
     if (n <= most) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' holds %zu values, and at most %zu are allowed", path, n, most);
@@ -68,7 +81,7 @@ static int image_axes(const struct mf_model_card *s, struct mf_array *a, size_t 
     if (!channels) mf_array_squeeze(a);
     if (a->ndim != axes + channels || (channels && a->shape[axes] != s->dims[3]))
         return mf_fail(MF_INPUT, "'%s' is not the model's image of %d axes and %zu channel%s (%s.npy [y][x][channel])",
-                       a->path, axes, s->dims[3], MF_S(s->dims[3]), channels ? "" : "PNG, TIFF, ");
+                       a->path, axes, s->dims[3], MF_S(s->dims[3]), channels && !has_colours(s) ? "" : "PNG, TIFF, ");
     for (int k = 0; k < 3; ++k) dims[k] = k < 3 - axes ? 1 : a->shape[k - (3 - axes)];
     return MF_OK;
 }
@@ -102,8 +115,7 @@ static int load_image(const struct mf_model_card *s, const char *path, const cha
     size_t n;
     int rc;
 
-    MF_TRY(mf_array_may_sample(path));
-    MF_TRY(mf_array_open(path, array, &a));
+    MF_TRY(open_image(s, path, array, &a));
     MF_TRY(image_axes(s, &a, field->dims));
     MF_TRY(fits(s, path, field->dims));
     MF_TRY(mf_array_load(&a, MOST, &reals));

@@ -33,9 +33,9 @@ int mf_field_check(const struct mf_field_wish *wish);
 /** Bytes of a tile. */
 size_t mf_field_tile(const struct mf_model_card *card);
 
-/** Refuses files other than .npy, PNG and TIFF, and those with more than @p most values. It reads a header. MF_INPUT.
- */
-int mf_field_limit(const char *path, size_t most);
+/** Refuses files other than .npy, PNG and TIFF, and those with more than @p most values as @p card reads them. It reads
+ * a header. MF_INPUT. */
+int mf_field_limit(const struct mf_model_card *card, const char *path, size_t most);
 
 /** Reads FILE or FILE:ARRAY, which is number @p place of many. Adds an image of another scale than the training's to
  * @p shift. Refuses with MF_INPUT, MF_USAGE, MF_MEMORY. mf_field_free() in any case. */

@@ -184,7 +184,7 @@ static int read_file(struct image *i)
     struct mf_comm self;
 
     mf_guard_limit(SECONDS, ((size_t)256 << 20) + 32 * most);
-    MF_TRY(mf_field_limit(i->path, most));
+    MF_TRY(mf_field_limit(&own->card, i->path, most));
     MF_TRY(mf_field_read(&own->reads, 0, i->path, &shift, &i->field));
     mf_comm_self(&self);
     return mf_intensity_warn(&self, &shift);

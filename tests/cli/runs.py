@@ -157,13 +157,22 @@ def below(process):
     return found
 
 
+def is_alive(process):
+    try:
+        return open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def kill(process):
-    """Without warning, and all below it."""
-    for one in [process] + below(process):
+    """Without warning, and all below it. They are gone when this returns: on a busy machine a rank that was killed holds its locks for a while."""
+    all_of_them = [process] + below(process)
+    for one in all_of_them:
         try:
             os.kill(one, signal.SIGKILL)
         except ProcessLookupError:
             pass
+    until(lambda: not any(map(is_alive, all_of_them)), f"processes {all_of_them} end")
 
 
 def ranks_of(program, job):

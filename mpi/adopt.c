@@ -125,7 +125,10 @@ int mf_comm_meet_call(const struct mf_comm *comm, const char *call, double secon
 void mf_comm_release(struct mf_comm *comm)
 {
     if (!comm->impl) return;
-    if (!has_ended() && !comm->impl->lost) mf_impl_close(comm->impl);
+    if (!has_ended() && !comm->impl->lost)
+        mf_impl_close(comm->impl);
+    else
+        mf_node_reduce_drop(comm->impl->node_reduce);
     mf_impl_free(comm->impl);
     comm->impl = NULL;
 }

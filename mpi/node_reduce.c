@@ -94,6 +94,12 @@ void mf_node_reduce_free(struct mf_node_reduce *reduce)
 {
     if (!reduce) return;
     if (reduce->across != MPI_COMM_NULL) MPI_Comm_free(&reduce->across);
+    mf_node_reduce_drop(reduce);
+}
+
+void mf_node_reduce_drop(struct mf_node_reduce *reduce)
+{
+    if (!reduce) return;
     mf_share_free(reduce->share);
     free(reduce->at);
     free(reduce);

@@ -17,6 +17,9 @@ struct mf_node_reduce;
 struct mf_node_reduce *mf_node_reduce_new(const struct mf_comm *comm);
 void mf_node_reduce_free(struct mf_node_reduce *reduce);
 
+/** Frees the memory where ranks do not meet again. MPI keeps its communicator. Local. */
+void mf_node_reduce_drop(struct mf_node_reduce *reduce);
+
 /** Is a sum of so many bytes faster here than by MPI? The same answer on all ranks. No for NULL. Not collective. */
 int mf_node_reduce_wants(const struct mf_node_reduce *reduce, size_t bytes);
 

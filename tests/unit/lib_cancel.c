@@ -165,7 +165,7 @@ static void at_moments(call *run, const char *options, int moments, const char *
     }
     check_end(&h, run, options, want);
     CHECK_SAYS(stopped >= moments / 3, "%d of %d stop", stopped, moments);
-    CHECK_SAYS(late < 0.5, "%g s after a cancel", late);
+    CHECK_SAYS(late < (SANITIZED ? 1.5 : 0.5), "%g s after a cancel", late); /* sanitized code is slower */
     if (getenv("MF_LIB_TIMES"))
         printf("%d of %d stop; silence %.2f s, %.2f s after a cancel; %.2f s a call\n", stopped, moments,
                silence.longest, late, took);

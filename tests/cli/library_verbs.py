@@ -257,7 +257,7 @@ def bad_inputs():
     for name, more in (("match", {"size": [12, 12], "max_iter": 20, "plan": "off"}),):
         raises(ArithmeticError, "of a callback", lambda: session.run(name, image, progress=fail, **more))
         raises(mesoforge.UsageError, "is in a call", lambda: session.run(name, image, progress=call_again, **more))
-    noise = np.random.default_rng(1).integers(0, 2, (2, 160, 160))
+    noise = np.random.default_rng(1).integers(0, 2, (2, 256, 256))
     raises(mesoforge.Stopped, "stopped", lambda: session.run(
         "compare", *noise, limit_to=4, descriptor_types=["FFTCorrelations"], progress=lambda what, _: what != "copies"))
     check(session.run("info", image).figures["shape"] == [24, 24], "the session does not go on")

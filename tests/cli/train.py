@@ -350,7 +350,7 @@ def moved_away():
 
 
 def signals():
-    for how, words in (("TERM", ()), ("hours", ("--max-hours", 0.0006))):
+    for how, words in (("TERM", ()), ("hours", ("--max-hours", 0.0012))):
         line = runs.line(program, "train", "classify", "--data", "set.h5", "--results-dir", how, *SMALL, "--epochs", 200000, *words, ranks=2, mpiexec=mpiexec)
         with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True) as job:
             runs.until(lambda: os.path.exists(f"{how}/metrics.jsonl") and len(open(f"{how}/metrics.jsonl").read()) > 0, f"{how}: it begins")

@@ -1,9 +1,9 @@
 /* Training comes to the same weights on any number of ranks, stage of ZeRO and number of passes. So it does where the
  * last window of an epoch is small, or a rank has no rows. Samples may have no label. It may go on from a checkpoint.
  * Gradients that are not finite on one rank change nothing on any. */
-#include "src/train/balance.h"
 #include "src/train/replicas.h"
 #include "src/train/saved.h"
+#include "tests/unit/train_balance.h"
 #include "tests/unit/train_same.h"
 
 static const char *const models[] = {"mlp", "cnn", "vit"};
@@ -363,64 +363,6 @@ static void shared_layers(const struct bed *b)
 }
 
 /* -- stages of a pipeline -- */
-
-static size_t parts_of_stage(const struct mf_trainer *t, size_t stage)
-{
-    size_t n = 0;
-
-    for (size_t k = 0; k < t->network.cut.parts; ++k) n += t->network.cut.device[k] == stage;
-    return n;
-}
-
-/* One rank lacks memory for weights on their way (visit 1), or for new arrays (visit 3). All stages stay. */
-static void lacking_stage(struct mf_trainer *t, size_t slow)
-{
-    static const char *const fault[] = {"memory:visit=1:rank=0", "memory:visit=3:rank=0"};
-    const size_t before = parts_of_stage(t, slow);
-
-    for (size_t k = 0; before > 1 && k < sizeof fault / sizeof *fault; ++k) {
-        t->opts.balance = 1;
-        t->longest = 0;
-        t->busy = t->network.own == slow ? 9 : 1;
-        mf_fault_set(fault[k]);
-        CHECK(mf_balance(t) == MF_OK && t->opts.balance == 0);
-        CHECK(parts_of_stage(t, slow) == before);
-        mf_fault_set(NULL);
-    }
-}
-
-/* A stage of several parts seems slow: it loses some. The same again changes nothing more. */
-static void slow_stage(struct mf_trainer *t)
-{
-    size_t slow = 0, before, after;
-
-    while (slow + 1 < t->network.stages && parts_of_stage(t, slow) < 2) ++slow;
-    before = parts_of_stage(t, slow);
-    if (mf_apart(t->queue)) return; /* the host does not see the time of a GPU */
-    lacking_stage(t, slow);
-    t->opts.balance = 1;
-    t->longest = 0;
-    t->busy = t->network.own == slow ? 9 : 1;
-    CHECK(mf_balance(t) == MF_OK);
-    after = parts_of_stage(t, slow);
-    CHECK_SAYS(before < 2 || after < before, "stage %zu has %zu parts of %zu, and had %zu", slow, after,
-               t->network.cut.parts, before);
-    t->busy = t->network.own == slow ? 9 : 1;
-    CHECK(mf_balance(t) == MF_OK && parts_of_stage(t, slow) == after && t->busy == 0);
-}
-
-/* Times that lead to another cut, and those that do not. */
-static void balanced(void)
-{
-    const double operations[] = {1, 2, 2, 2, 2, 1}, even[] = {5, 5}, little[] = {5, 4.5}, slow[] = {4, 10};
-    const size_t from[] = {0, 0, 0, 1, 1, 1}, want[] = {0, 0, 0, 0, 1, 1};
-    size_t to[6];
-
-    CHECK(!mf_balance_find(6, operations, 2, even, from, to));
-    CHECK(!mf_balance_find(6, operations, 2, little, from, to));
-    CHECK(mf_balance_find(6, operations, 2, slow, from, to) && memcmp(to, want, sizeof want) == 0);
-    CHECK(!mf_balance_find(2, operations, 2, slow, from + 2, to)); /* each stage keeps a part */
-}
 
 /* Every rank a stage, two and two that share samples, and two stages of two that share layers. Slots have the bits of
  * one rank. */

@@ -171,6 +171,7 @@ static int run_alone(const struct asked *asked)
 {
     int rc = asked->rc;
 
+    mf_log_open(0, 1, MF_WARN);
     if (rc == MF_OK && mf_options_origin(asked->options, "print-config") == MF_FROM_FLAG)
         mf_options_print(asked->options);
     else if (rc == MF_OK)

@@ -31,13 +31,15 @@ struct mf_cmd {
     /** Does the work on all ranks. Collective; refuses (agreed). */
     int (*run)(struct mf_session *session, void *options);
 
-    /** Replaces run for a verb that uses no MPI and runs on one process. Its options need no struct mf_common. */
+    /** Replaces run for a verb that uses no MPI and runs on one process. Its options need no struct mf_common, unless
+     * it is in the library. */
     int (*alone)(const struct mf_options *options, void *into);
 
     enum mf_work work;  /* what its arithmetic needs */
     const char *remedy; /* what needs less memory; NULL: more ranks, or smaller extents */
     int writes;         /* it writes a file even without --output */
     int checkpoints;    /* on a signal it saves its state and leaves (exit status 75); --restart continues */
+    int in_library;     /* it ends by itself, and with --json prints one object: src/lib runs it, too */
     int diagnoses;      /* it explains why ranks do not work together, so it also runs if builds differ or ranks do not
                            connect */
 

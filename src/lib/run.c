@@ -17,48 +17,13 @@ static int check_names(const mesoforge_session *session, const struct mf_cmd *ve
 int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *r)
 {
     MF_TRY(check_names(session, verb, options));
-    MF_TRY(mf_agree(&session->comm, verb->run(&session->work, options)));
+    MF_TRY(mf_agree(&session->comm,
+                    verb->alone ? verb->alone(session->work.options, options) : verb->run(&session->work, options)));
     r->json = mf_comm_text(&session->comm, r->printed ? r->printed : "null");
     return MF_OK;
 }
 
-/* Verbs that print one object. Others start programs, serve, or go on for days. */
-static const struct mf_cmd *const printers[] = {&mf_cmd_compare,
-                                                &mf_cmd_data_export,
-                                                &mf_cmd_data_import,
-                                                &mf_cmd_data_info,
-                                                &mf_cmd_data_split,
-                                                &mf_cmd_data_verify,
-                                                &mf_cmd_eval,
-                                                &mf_cmd_generate,
-                                                &mf_cmd_infer_answer,
-                                                &mf_cmd_infer_classify,
-                                                &mf_cmd_infer_embed,
-                                                &mf_cmd_infer_regress,
-                                                &mf_cmd_info,
-                                                &mf_cmd_interpolate,
-                                                &mf_cmd_map,
-                                                &mf_cmd_merge,
-                                                &mf_cmd_plan_generate,
-                                                &mf_cmd_plan_infer,
-                                                &mf_cmd_plan_match,
-                                                &mf_cmd_plan_properties,
-                                                &mf_cmd_plan_reconstruct,
-                                                &mf_cmd_plan_serve,
-                                                &mf_cmd_plan_train,
-                                                &mf_cmd_probe,
-                                                &mf_cmd_properties,
-                                                &mf_cmd_smooth,
-                                                &mf_cmd_train_classify,
-                                                &mf_cmd_train_regress,
-                                                &mf_cmd_train_vqa,
-                                                &mf_cmd_train_unet,
-                                                &mf_cmd_train_moe,
-                                                &mf_cmd_verify,
-                                                &mf_cmd_view,
-                                                &mf_cmd_infer_text_generation,
-                                                NULL};
-
+/* Verbs whose results have arrays. */
 static const struct mf_lib_verb *const makers[] = {&mf_lib_characterize, &mf_lib_match, &mf_lib_reconstruct,
                                                    &mf_lib_synth, NULL};
 
@@ -69,17 +34,13 @@ static int find(const char *name, struct mf_lib_verb *verb)
     const struct mf_cmd *cmd = name ? mf_cmd_find(1, &name, &used) : NULL;
 
     if (!cmd) return mf_cmd_none(name != NULL, &name);
+    if (!cmd->in_library)
+        return mf_fail(MF_USAGE, "%s is a verb of the program alone; try: mesoforge %s in a shell", cmd->name,
+                       cmd->name);
+    *verb = (struct mf_lib_verb){cmd, mf_lib_print};
     for (const struct mf_lib_verb *const *v = makers; *v; ++v)
-        if ((*v)->verb == cmd) {
-            *verb = **v;
-            return MF_OK;
-        }
-    for (const struct mf_cmd *const *v = printers; *v; ++v)
-        if (*v == cmd) {
-            *verb = (struct mf_lib_verb){cmd, mf_lib_print};
-            return MF_OK;
-        }
-    return mf_fail(MF_USAGE, "%s is a verb of the program alone; try: mesoforge %s in a shell", cmd->name, cmd->name);
+        if ((*v)->verb == cmd) *verb = **v;
+    return MF_OK;
 }
 
 int mesoforge_run(mesoforge_session *session, const char *verb, const char *inputs, const char *options,

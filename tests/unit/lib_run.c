@@ -62,6 +62,25 @@ static void verbs_print(void)
     mesoforge_close(h.session);
 }
 
+/* A verb that needs no session has one. */
+static void reads_tokens(void)
+{
+    static const char model[] =
+        "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2}, \"merges\": [\"a b\"]}}";
+    char path[64];
+    struct host h = start(NULL);
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "lib_run_%d.json", (int)getpid());
+    file = fopen(path, "w");
+    CHECK(file && fputs(model, file) >= 0 && fclose(file) == 0);
+    gives(&h, "infer tokens", path, "prompt=abba", "\"tokens\":[2,1,0]");
+    refuses(&h, "infer tokens", path, NULL, MESOFORGE_USAGE, "no text");
+    refuses(&h, "infer tokens", path, "prompt=a json", MESOFORGE_USAGE, "--json is an option of the program");
+    CHECK(remove(path) == 0);
+    mesoforge_close(h.session);
+}
+
 /* A session that trusts files decodes them where it stands. */
 static void trusts(void)
 {
@@ -83,6 +102,7 @@ int main(void)
 {
     draw();
     verbs_print();
+    reads_tokens();
     trusts();
     return failures != 0;
 }

@@ -66,6 +66,7 @@ const struct mf_cmd mf_cmd_data_info = {
     .positional_max = 1,
     .check = check_info,
     .run = run_info,
+    .in_library = 1,
 };
 
 /* ---- split ---- */
@@ -189,6 +190,7 @@ const struct mf_cmd mf_cmd_data_split = {
     .check = check_split,
     .run = run_split,
     .writes = 1,
+    .in_library = 1,
 };
 
 /* ---- verify ---- */
@@ -289,4 +291,5 @@ const struct mf_cmd mf_cmd_data_verify = {
     .positional_max = 1,
     .check = check_verify,
     .run = run_verify,
+    .in_library = 1,
 };

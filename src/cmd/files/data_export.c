@@ -293,4 +293,5 @@ const struct mf_cmd mf_cmd_data_export = {
     .check = check,
     .run = run,
     .writes = 1,
+    .in_library = 1,
 };

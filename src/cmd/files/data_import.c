@@ -305,4 +305,5 @@ const struct mf_cmd mf_cmd_data_import = {
     .check = check,
     .run = run,
     .writes = 1,
+    .in_library = 1,
 };

@@ -131,4 +131,5 @@ const struct mf_cmd mf_cmd_generate = {
     .writes = 1,
     .checkpoints = 1,
     .small = small,
+    .in_library = 1,
 };

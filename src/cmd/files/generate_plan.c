@@ -158,4 +158,5 @@ const struct mf_cmd mf_cmd_plan_generate = {
     .check = check,
     .run = run,
     .work = MF_WORK_NONE,
+    .in_library = 1,
 };

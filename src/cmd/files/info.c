@@ -584,4 +584,5 @@ const struct mf_cmd mf_cmd_info = {
     .size = sizeof(struct info),
     .positional_max = 10000,
     .run = run,
+    .in_library = 1,
 };

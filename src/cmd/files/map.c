@@ -269,4 +269,5 @@ const struct mf_cmd mf_cmd_map = {
     .run = run,
     .work = MF_WORK_NONE, /* --measure goes to its device by itself */
     .remedy = "a shorter --context, or fewer --requests",
+    .in_library = 1,
 };

@@ -353,4 +353,5 @@ const struct mf_cmd mf_cmd_synth = {
     .check = check,
     .run = run_synth,
     .writes = 1,
+    .in_library = 1,
 };

@@ -120,4 +120,5 @@ const struct mf_cmd mf_cmd_verify = {
     .size = sizeof(struct verify),
     .positional_max = 10000,
     .run = run,
+    .in_library = 1,
 };

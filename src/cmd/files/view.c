@@ -203,4 +203,5 @@ const struct mf_cmd mf_cmd_view = {
     .check = check,
     .run = run,
     .writes = 1,
+    .in_library = 1,
 };

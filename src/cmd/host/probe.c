@@ -183,4 +183,5 @@ const struct mf_cmd mf_cmd_probe = {
     .check = check,
     .run = run,
     .work = MF_WORK_NONE,
+    .in_library = 1,
 };

@@ -186,4 +186,5 @@ const struct mf_cmd mf_cmd_infer_answer = {
     .run = run,
     .work = MF_WORK_CORES,
     .remedy = "a smaller --batch-size",
+    .in_library = 1,
 };

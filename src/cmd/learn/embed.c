@@ -334,4 +334,5 @@ const struct mf_cmd mf_cmd_infer_embed = {
     .run = run,
     .work = MF_WORK_CORES,
     .remedy = "fewer texts at a time",
+    .in_library = 1,
 };

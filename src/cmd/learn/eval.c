@@ -283,4 +283,5 @@ const struct mf_cmd mf_cmd_eval = {
     .run = run,
     .work = MF_WORK_CORES,
     .remedy = "a smaller --batch-size",
+    .in_library = 1,
 };

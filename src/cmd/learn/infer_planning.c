@@ -186,6 +186,7 @@ const struct mf_cmd mf_cmd_plan_infer = {
     .check = check,
     .run = run,
     .work = MF_WORK_NONE,
+    .in_library = 1,
 };
 
 const struct mf_cmd mf_cmd_plan_serve = {
@@ -206,4 +207,5 @@ const struct mf_cmd mf_cmd_plan_serve = {
     .check = check,
     .run = run_server,
     .work = MF_WORK_NONE,
+    .in_library = 1,
 };

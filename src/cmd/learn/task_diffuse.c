@@ -305,4 +305,5 @@ const struct mf_cmd mf_cmd_train_unet = {
     .checkpoints = 1,
     .names = mf_train_names,
     .small = mf_train_small,
+    .in_library = 1,
 };

@@ -120,4 +120,5 @@ const struct mf_cmd mf_cmd_train_vqa = {
     .checkpoints = 1,
     .names = mf_train_names,
     .small = mf_train_small,
+    .in_library = 1,
 };

@@ -518,4 +518,5 @@ const struct mf_cmd mf_cmd_infer_text_generation = {
     .run = run,
     .work = MF_WORK_CORES,
     .remedy = "a smaller --context, or fewer --requests",
+    .in_library = 1,
 };

@@ -4,14 +4,14 @@
 
 #include "src/base/err.h"
 #include "src/base/json.h"
-#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/learn/prompts.h"
 
 struct tokens_cmd {
+    struct mf_common common; /* of which it has --json */
     struct mf_prompt_opts from;
-    int bare, literal, special, json;
+    int bare, literal, special;
 };
 
 static const struct mf_opt rows[] = {
@@ -19,7 +19,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(tokens_cmd, "bare", bare, MF_FLAG, NULL, "put no special tokens around a text"),
     MF_OPT(tokens_cmd, "literal", literal, MF_FLAG, NULL, "special tokens that stand in a text are text"),
     MF_OPT(tokens_cmd, "special", special, MF_FLAG, NULL, "special tokens are part of a text that is made of numbers"),
-    MF_OPT(tokens_cmd, "json", json, MF_FLAG, NULL, "print results as JSON, with the text of every token"),
+    MF_OPT(tokens_cmd, "json", common.json, MF_FLAG, NULL, "print results as JSON, with the text of every token"),
     MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, NULL};
 
@@ -117,9 +117,8 @@ static int alone(const struct mf_options *options, void *into)
 
     mf_comm_self(&self);
     MF_TRY(check(options, o, &path));
-    mf_log_open(0, 1, MF_WARN);
     MF_TRY(mf_tokenizer_open(path, &job.tokenizer));
-    if (o->json) job.results = mf_json_array();
+    if (o->common.json) job.results = mf_json_array();
     rc = mf_prompts_each(&self, &o->from, path, &job.tokenizer,
                          (o->bare ? MF_ENCODE_BARE : 0u) | (o->literal ? MF_ENCODE_LITERAL : 0u), tell, &job);
     if (job.results && rc == MF_OK)
@@ -148,4 +147,5 @@ const struct mf_cmd mf_cmd_infer_tokens = {
     .size = sizeof(struct tokens_cmd),
     .positional_max = 1,
     .alone = alone,
+    .in_library = 1,
 };

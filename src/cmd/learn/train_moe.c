@@ -235,4 +235,5 @@ const struct mf_cmd mf_cmd_train_moe = {
     .checkpoints = 1,
     .names = names,
     .small = mf_train_small,
+    .in_library = 1,
 };

@@ -255,4 +255,5 @@ const struct mf_cmd mf_cmd_plan_train = {
     .adopt = mf_moe_adopt,
     .run = run,
     .work = MF_WORK_NONE,
+    .in_library = 1,
 };

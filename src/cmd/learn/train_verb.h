@@ -39,14 +39,14 @@ extern const char *const mf_train_names[];
         return mf_infer_check(s, options, "infer " #kind);                                              \
     }
 
-#define MF_TRAIN_VERB(kind, what, target, text_, tables_)                                                            \
-    {                                                                                                                \
-        .name = "train " #kind, .summary = "train a network that " what " of microstructures",                       \
-        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]", .text = (text_), \
-        .tables = (tables_), .keys = mf_train_keys, .size = sizeof(struct mf_train_cmd), .adopt = mf_train_adopt,    \
-        .check = mf_train_checked, .check_plan = train_ahead, .run = train_run, .work = MF_WORK_GPUS,                \
-        .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1,                    \
-        .names = mf_train_names, .small = mf_train_small,                                                            \
+#define MF_TRAIN_VERB(kind, what, target, text_, tables_)                                                              \
+    {                                                                                                                  \
+        .name = "train " #kind, .summary = "train a network that " what " of microstructures",                         \
+        .synopsis = "--data FILE.h5 " target "[--arch cnn] [--results-dir DIR] [OPTION VALUE ...]", .text = (text_),   \
+        .tables = (tables_), .keys = mf_train_keys, .size = sizeof(struct mf_train_cmd), .adopt = mf_train_adopt,      \
+        .check = mf_train_checked, .check_plan = train_ahead, .run = train_run, .work = MF_WORK_GPUS, .in_library = 1, \
+        .remedy = "a smaller --batch-size, or --recompute blocks", .writes = 1, .checkpoints = 1,                      \
+        .names = mf_train_names, .small = mf_train_small,                                                              \
     }
 
 #define MF_INFER_VERB(kind, what, example)                                                                            \
@@ -56,7 +56,7 @@ extern const char *const mf_train_names[];
         .text =                                                                                                       \
             MF_INFER_TEXT "  mesoforge infer " #kind " run/model.safetensors steel.png --threshold otsu\n" example,   \
         .tables = mf_infer_tables, .size = sizeof(struct mf_infer_cmd), .positional_max = 4096, .check = infer_check, \
-        .run = infer_run, .work = MF_WORK_CORES, .remedy = "a smaller --batch-size",                                  \
+        .run = infer_run, .work = MF_WORK_CORES, .in_library = 1, .remedy = "a smaller --batch-size",                 \
     }
 
 #endif

@@ -483,4 +483,5 @@ const struct mf_cmd mf_cmd_characterize = {
     .writes = 1,
     .names = names,
     .work = MF_WORK_GPUS,
+    .in_library = 1,
 };

@@ -375,4 +375,5 @@ const struct mf_cmd mf_cmd_compare = {
     .positional_max = 4096,
     .check = check,
     .run = run,
+    .in_library = 1,
 };

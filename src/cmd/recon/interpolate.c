@@ -221,4 +221,5 @@ const struct mf_cmd mf_cmd_interpolate = {
     .check = check,
     .run = run,
     .writes = 1,
+    .in_library = 1,
 };

@@ -150,4 +150,5 @@ const struct mf_cmd mf_cmd_match = {
     .small = mf_recon_small,
     .checkpoints = 1,
     .work = MF_WORK_GPUS,
+    .in_library = 1,
 };

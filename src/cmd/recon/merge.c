@@ -176,4 +176,5 @@ const struct mf_cmd mf_cmd_merge = {
     .check = check,
     .run = run,
     .writes = 1,
+    .in_library = 1,
 };

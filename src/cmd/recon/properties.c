@@ -443,4 +443,5 @@ const struct mf_cmd mf_cmd_properties = {
     .check = check,
     .run = run,
     .work = MF_WORK_CORES,
+    .in_library = 1,
 };

@@ -297,4 +297,5 @@ const struct mf_cmd mf_cmd_plan_properties = {
     .check = check,
     .run = run,
     .work = MF_WORK_NONE,
+    .in_library = 1,
 };

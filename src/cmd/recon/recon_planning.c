@@ -236,6 +236,7 @@ static const char text[] =
         .name = "plan " verb, .summary = "predict a run of " verb ": ranks, memory, time, and the reasons",       \
         .synopsis = "[FILE] [--hardware FILE] [--ranks N] [--explain] [OPTION VALUE ...]", .text = text,          \
         .tables = tables, .size = sizeof(struct plan_cmd), .positional_max = 3, .run = run, .work = MF_WORK_NONE, \
+        .in_library = 1,                                                                                          \
     }
 
 const struct mf_cmd mf_cmd_plan_match = PLAN("match"), mf_cmd_plan_reconstruct = PLAN("reconstruct");

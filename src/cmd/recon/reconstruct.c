@@ -194,4 +194,5 @@ const struct mf_cmd mf_cmd_reconstruct = {
     .small = mf_recon_small,
     .checkpoints = 1,
     .work = MF_WORK_GPUS,
+    .in_library = 1,
 };

@@ -181,4 +181,5 @@ const struct mf_cmd mf_cmd_smooth = {
     .check = check,
     .run = run,
     .writes = 1,
+    .in_library = 1,
 };

@@ -7,6 +7,7 @@
 
 #include "mpi/comm_priv.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum { SOON = 1000, NAP = 200000 }; /* turns before a rank sleeps; [ns] of each sleep */
 
@@ -77,21 +78,34 @@ static double now(void)
     return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 
-/* A rank may wait for the others while their host computes: it soon sleeps. */
-static int wait_for_all(const struct mf_comm *comm, double seconds)
+/* One of the two waits of a meeting. A rank may wait for the others while their host computes: it soon sleeps. A wait
+ * that is stopped goes on in the next meeting, since the others count on it. */
+static int wait_for_all(const struct mf_comm *comm, int which, double seconds)
 {
+    struct mf_comm_impl *impl = comm->impl;
     const double end = now() + seconds;
-    MPI_Request request;
     int here = 0;
 
-    MPI_Ibarrier(comm->impl->check, &request);
-    for (int turn = 0; !here && !comm->impl->lost; ++turn) {
-        MPI_Test(&request, &here, MPI_STATUS_IGNORE);
+    if (impl->waits == which) MPI_Ibarrier(impl->check, &impl->wait);
+    impl->waits = which + 1;
+    for (int turn = 0; !here && !impl->lost; ++turn) {
+        MPI_Test(&impl->wait, &here, MPI_STATUS_IGNORE);
         if (here || turn < SOON) continue;
+        MF_TRY(mf_pulse("waiting for other ranks"));
         (void)nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
-        comm->impl->lost = seconds > 0 && now() > end;
+        impl->lost = seconds > 0 && now() > end;
     }
-    return here;
+    return MF_OK;
+}
+
+/* A rank that goes has begun the first wait, which others may then end. It does not begin the second. */
+static int wait_twice(const struct mf_comm *comm, double seconds)
+{
+    struct mf_comm_impl *impl = comm->impl;
+
+    for (int which = impl->waits > 1; which < 2 && !impl->lost; ++which) MF_TRY(wait_for_all(comm, which, seconds));
+    impl->waits = 0;
+    return MF_OK;
 }
 
 /* Collective. */
@@ -113,8 +127,8 @@ int mf_comm_meet_call(const struct mf_comm *comm, const char *call, double secon
     if (!comm->impl) return MF_OK;
     if (has_ended()) return mf_fail(MF_USAGE, "MPI has ended, and this session can only be closed");
     if (comm->size == 1) return MF_OK;
-    /* A rank that goes has begun the first wait, which others may then end. It does not begin the second. */
-    if (comm->impl->lost || !wait_for_all(comm, seconds) || !wait_for_all(comm, seconds))
+    MF_TRY(wait_twice(comm, seconds));
+    if (comm->impl->lost)
         return mf_fail(
             MF_DEVICE,
             "not all ranks called '%.200s' within %g s, so this session is lost; try: timeout=0 waits for ever", call,

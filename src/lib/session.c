@@ -307,7 +307,7 @@ int mesoforge_close(mesoforge_session *session)
     if (rc != MF_OK) return mf_lib_told(rc);
     if (!session) return MF_OK;
     if (session->work.comm && mf_comm_goes_on(&session->comm)) rc = mf_lib_meet(session, "close");
-    if (rc == MF_USAGE) return mf_lib_leave(session, rc);
+    if (rc == MF_USAGE || rc == MF_STOPPED) return mf_lib_leave(session, rc);
     is_last = delist(session);
     before = *session;
     end(session);

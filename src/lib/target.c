@@ -51,7 +51,10 @@ static int check_weights(size_t count, const double *weights)
 {
     double sum = 0;
 
-    for (size_t i = 0; weights && i < count; ++i) sum += weights[i];
+    for (size_t i = 0; weights && i < count; ++i) {
+        if (weights[i] < 0) return mf_fail(MF_USAGE, "weight %zu of the mean is %g; none is below 0", i, weights[i]);
+        sum += weights[i];
+    }
     if (!weights || fabs(sum - 1) < 1e-9) return MF_OK;
     return mf_fail(MF_USAGE, "the weights of a mean add up to %g, not 1", sum);
 }

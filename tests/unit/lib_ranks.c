@@ -172,6 +172,56 @@ static void try_late(MPI_Comm comm, int rank)
     if (rank > 0) CHECK(mesoforge_close(session) == MESOFORGE_OK);
 }
 
+/* Stops the rank that asks: at its step number @p context, or where it waits (0). */
+static int stop_at(void *context, const char *what, double share)
+{
+    int *left = context;
+
+    (void)share;
+    return *left > 0 ? --*left > 0 : strcmp(what, "waiting for other ranks") != 0;
+}
+
+/* A rank that is stopped where it waits for the others comes later, and they have waited. */
+static void try_stopped_wait(mesoforge_session *session, mesoforge_field *field, MPI_Comm comm, int rank)
+{
+    mesoforge_result *got = NULL;
+    int waits = 0;
+
+    if (rank == 0) {
+        CHECK(mesoforge_on_progress(session, stop_at, &waits) == MESOFORGE_OK);
+        for (int i = 0; i < 2; ++i)
+            CHECK(mesoforge_run(session, "probe", NULL, NULL, &got) == MESOFORGE_STOPPED && says("stopped when"));
+        CHECK(mesoforge_close(session) == MESOFORGE_STOPPED);
+        CHECK(mesoforge_on_progress(session, NULL, NULL) == MESOFORGE_OK);
+    }
+    MPI_Barrier(comm);
+    CHECK(mesoforge_characterize(session, field, "limit-to=4", &got) == MESOFORGE_OK && got);
+    mesoforge_result_free(got);
+}
+
+/* Where the host of one rank stops a match, all ranks end alike, with the same structure. */
+static void try_stopped_match(mesoforge_session *session, mesoforge_field *field, MPI_Comm comm, int last)
+{
+    static const char options[] = "limit-to=4 max_iter=40 size=10,8,12 plan=off tolerance=0";
+    struct mesoforge_array phase = {0};
+    mesoforge_result *got = NULL;
+    uint8_t first[960] = {0};
+    int steps = 6;
+
+    if (last) CHECK(mesoforge_on_progress(session, stop_at, &steps) == MESOFORGE_OK);
+    CHECK_SAYS(mesoforge_match(session, field, options, &got) == MESOFORGE_STOPPED, "%s",
+               mesoforge_last_error()->sentence);
+    CHECK(mesoforge_result_array(got, 0, &phase) && strstr(mesoforge_result_json(got), "\"stopped\""));
+    if (phase.data) memcpy(first, phase.data, sizeof first);
+    MPI_Bcast(first, sizeof first, MPI_BYTE, 0, comm);
+    CHECK(phase.data && memcmp(first, phase.data, sizeof first) == 0);
+    mesoforge_result_free(got);
+    CHECK(mesoforge_on_progress(session, NULL, NULL) == MESOFORGE_OK);
+    CHECK(mesoforge_match(session, field, options, &got) == MESOFORGE_OK);
+    CHECK(got && !strstr(mesoforge_result_json(got), "\"stopped\""));
+    mesoforge_result_free(got);
+}
+
 /* Halves of the ranks, beside the session of all. */
 static void try_halves(int rank, const mesoforge_result *want)
 {
@@ -228,10 +278,12 @@ int main(int argc, char **argv)
     options[9] = (char)('4' + rank); /* ranks that ask for different things are all told */
     MPI_Comm_rank(comm, &flag);
     try_match(session, field);
+    try_stopped_match(session, field, comm, flag == size - 1);
     try_wrong(session, field, flag, size);
     if (size > 1) {
         CHECK(mesoforge_characterize(session, field, options, &none) == MESOFORGE_USAGE && !none);
         CHECK(says("other options than rank 0"));
+        try_stopped_wait(session, field, comm, flag);
         try_late(comm, flag);
     }
     mesoforge_result_free(all);

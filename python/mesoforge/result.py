@@ -12,7 +12,7 @@ import tempfile
 import numpy as np
 
 from .errors import UsageError
-from .library import Array, byref, c_void_p, check, lib
+from .library import Array, byref, c_void_p, lib
 
 
 class _Owner:
@@ -105,7 +105,7 @@ class Result:
             return
         session = session or _session()
         with session._call_of(None):
-            check(lib.mesoforge_result_save(session._open(), self._handle(), path.encode()))
+            session._ask(lib.mesoforge_result_save, self._handle(), path.encode())
 
 
 class _Picture(Result):
@@ -140,19 +140,22 @@ class Target(_Picture):
         """Reads a file of descriptors. Its session trusts files: Session(trust_files=True)."""
         session, target = session or _session(), c_void_p()
         with session._call_of(None):
-            check(lib.mesoforge_target_load(session._open(), os.fspath(path).encode(), byref(target)))
+            session._ask(lib.mesoforge_target_load, os.fspath(path).encode(), byref(target))
         return cls(target)
 
     @classmethod
     def mean(cls, targets, weights=None, *, session=None) -> Target:
         """The mean of targets with the same labels, lags and directions; weights sum to 1."""
         session, mean, targets = session or _session(), c_void_p(), list(targets)
+        for one in targets:
+            if not isinstance(one, Target):
+                raise UsageError(f"a mean is of targets, and {one!r} is none", "characterize(), or Target.load()")
         if weights is not None and len(weights) != len(targets):
             raise UsageError(f"there are {len(weights)} weights for {len(targets)} targets")
         handles = (c_void_p * len(targets))(*(one._handle() for one in targets))
         given = None if weights is None else (ctypes.c_double * len(targets))(*weights)
         with session._call_of(None):
-            check(lib.mesoforge_target_mean(session._open(), handles, given, len(targets), byref(mean)))
+            session._ask(lib.mesoforge_target_mean, handles, given, len(targets), byref(mean))
         return cls(mean)
 
     @classmethod

@@ -15,6 +15,7 @@ from .library import AXES, GO_ON, TAKE_LINE, Array, address_of, byref, c_void_p,
 from .result import Result, Structure, Target
 
 _log = logging.getLogger("mesoforge")
+_ALL_VALUES = "numpy.ma.getdata(), which has all its values"
 
 
 def _quoted(text):
@@ -65,7 +66,7 @@ def _array(image):
     if isinstance(image, Slab):
         return image
     if np.ma.is_masked(image):
-        raise InputError("only the first input of a call may be a masked array", "numpy.ma.getdata() has all its values")
+        raise InputError("only the first input of a call may be a masked array", _ALL_VALUES)
     bands = image.getbands() if hasattr(image, "getbands") else ()
     if len(bands) > 1:
         raise InputError(f"the picture has the bands {', '.join(bands)}", 'its grey values, picture.convert("L")')
@@ -111,9 +112,18 @@ def _of_result(handle):
     return (Structure if first.name == b"phase" else Target)(handle)
 
 
+_left = []  # handles of sessions that ended inside of a callback, where the library closes none
+
+
 def _close(handle, process):
-    if os.getpid() == process:
-        lib.mesoforge_close(handle)
+    if os.getpid() == process and lib.mesoforge_close(handle):
+        _left.append((handle, process))
+
+
+def _close_left():
+    for _ in range(len(_left)):
+        with contextlib.suppress(IndexError):  # another thread was first
+            _close(*_left.pop(0))
 
 
 class Session:
@@ -179,9 +189,12 @@ class Session:
         """Ends the session; results stay."""
         with self._call_of(None):
             if self._handle is not None:
-                self._finalizer.detach()
-                handle, self._handle = self._handle, None
-                check(lib.mesoforge_close(handle))
+                with self._holding_signals():
+                    code = lib.mesoforge_close(self._handle)
+                if code == 0:
+                    self._finalizer.detach()
+                    self._handle = None
+                self._settle(code, None)
 
     def __enter__(self):
         return self
@@ -245,6 +258,7 @@ class Session:
         finally:
             self._progress = None
             self._calling.release()
+            _close_left()
 
     def characterize(self, image, *, progress=None, **options) -> Target:
         """See `mesoforge.characterize`."""
@@ -266,11 +280,17 @@ class Session:
 
     def run(self, verb, *inputs, progress=None, **options) -> Result:
         """See `mesoforge.run`."""
+        masked = bool(inputs) and np.ma.is_masked(inputs[0])
         if inputs:
             first, options["mask"] = _unmasked(inputs[0], options.get("mask"))
             inputs = first, *inputs[1:]
-        with self._call_of(progress):
-            return self._call_on(verb, inputs, options)
+        try:
+            with self._call_of(progress):
+                return self._call_on(verb, inputs, options)
+        except UsageError as error:
+            if masked and "no option '--mask'" in error.sentence:
+                raise InputError(f"{verb} has no mask, and the array is masked", _ALL_VALUES) from None
+            raise
 
     @contextlib.contextmanager
     def _holding_signals(self):
@@ -298,6 +318,12 @@ class Session:
             for number, handler in before.items():
                 if signal.getsignal(number) is hold:
                     signal.signal(number, handler)
+
+    def _ask(self, function, *arguments):
+        """Calls a function of the library that gives no result."""
+        with self._holding_signals():
+            code = function(self._open(), *arguments)
+        self._settle(code, None)
 
     def _call_on(self, verb, inputs, options):
         handle, result, lent = self._open(), c_void_p(), []

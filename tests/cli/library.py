@@ -369,6 +369,29 @@ def start():
     return took
 
 
+def orders():
+    """Beside h5py and mpi4py, which bring an HDF5 and an MPI, in both orders of import."""
+    others = [name for name in ("h5py", "mpi4py.MPI") if runs.optional(name.split(".", maxsplit=1)[0])]
+    work = """
+image = numpy.indices((32, 32)).sum(axis=0) // 4 % 2
+with mesoforge.Session(threads=1, trust_files=True) as session:
+    target = session.characterize(image, limit_to=4)
+    target.save("order.h5", session=session)
+    again = mesoforge.Target.load("order.h5", session=session)
+if "h5py" in sys.modules:
+    with h5py.File("order.h5") as file:
+        assert numpy.array_equal(file["all/s2"], again["all/s2"])
+os.unlink("order.h5")
+print(again["all/s2"].tobytes().hex())
+"""
+    want = mesoforge.characterize(np.indices((32, 32)).sum(axis=0) // 4 % 2, limit_to=4)["all/s2"].tobytes().hex()
+    for names in (["mesoforge", *others], [*others, "mesoforge"]):
+        program = f"import os, sys, numpy\nimport {', '.join(names)}{work}"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
+                              env=dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python")))
+        check(done.stdout.strip() == want, f"import {', '.join(names)}: {done.stdout[-300:]} {done.stderr[-900:]}")
+
+
 def main():
     begin = time.monotonic()
     folder = tempfile.mkdtemp()
@@ -382,6 +405,7 @@ def main():
     logs()
     threads()
     examples()
+    orders()
     took = start()
     check(not os.listdir(folder), f"it leaves {os.listdir(folder)}")
     os.rmdir(folder)

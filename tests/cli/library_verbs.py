@@ -6,6 +6,7 @@ SETS: how many random sets of options each of match, compare and synth gets (def
 """
 import contextlib
 import doctest
+import gc
 import io
 import json
 import os
@@ -165,6 +166,8 @@ def targets():
     raises(mesoforge.UsageError, "a target, and images", lambda: mesoforge.match(image, target=target))
     raises(mesoforge.UsageError, "1 weights for 2", lambda: mesoforge.Target.mean([target, target], [1]))
     raises(mesoforge.UsageError, "add up to 2", lambda: mesoforge.Target.mean([target], [2]))
+    raises(mesoforge.UsageError, "is -1; none", lambda: mesoforge.Target.mean([target, target], [2, -1]))
+    raises(mesoforge.UsageError, "and 'x' is none", lambda: mesoforge.Target.mean([target, "x"]))
     raises(mesoforge.InputError, "lags differ",
            lambda: mesoforge.Target.mean([target, mesoforge.characterize(image, limit_to=5)]))
 
@@ -236,6 +239,7 @@ def models():
 def bad_inputs():
     """One clear exception each; the session goes on."""
     image = blobs((24, 24), [0.5, 0.5], 1)
+    hidden = np.ma.masked_equal(image, 0)
     session = mesoforge.Session(threads=1)
     tries = [(mesoforge.UsageError, "type 'O'", np.array([[None, 1]])), (mesoforge.InputError, "NaN", np.full((8, 8), np.nan)),
              (mesoforge.InputError, "is empty", image[:0]), (mesoforge.InputError, "axes", np.zeros((2,) * 5)),
@@ -245,6 +249,8 @@ def bad_inputs():
             inputs = [image, array] if name == "compare" else [array]
             more = {"conductivity": [1, 2]} if name == "properties" else {}
             raises(kind, part, lambda: session.run(name, *inputs, **more))
+    for first, second in ((hidden, image), (image, hidden)):
+        raises(mesoforge.InputError, "getdata", lambda: session.run("compare", first, second))
     raises(mesoforge.InputError, "", lambda: session.run("compare", image, np.zeros((4, 4, 4, 4))))
     raises(mesoforge.InputError, "has 1 axis", lambda: session.characterize(image, limit_to=4, mask=image[0]))
 
@@ -274,6 +280,19 @@ def bad_inputs():
                       f"{kind} {lay.strides}: other statistics")
 
 
+def left_sessions():
+    """A session whose object ends inside of a callback is closed behind the call."""
+    image, kept = blobs((24, 24), [0.5, 0.5], 1), [mesoforge.Session(threads=1)]
+    handle = kept[0]._handle
+
+    def end(*_):
+        kept.clear()
+        gc.collect()
+
+    mesoforge.match(image, max_iter=4, limit_to=4, plan="off", progress=end)
+    check(mesoforge.session.lib.mesoforge_cancel(handle) == mesoforge.UsageError.code, "the session stays open")
+
+
 def examples():
     for name in ("verbs", "mcrpy", "devices"):
         with contextlib.redirect_stdout(io.StringIO()) as said:
@@ -299,6 +318,7 @@ def main():
         results()
         models()
         bad_inputs()
+        left_sessions()
         examples()
         os.chdir("/")
     print(f"{SETS} sets, {time.monotonic() - begin:.1f} s")

@@ -38,9 +38,9 @@ static void residual(const struct mf_flow *flow)
 
     mf_flow_border(flow, &flow->level[0], 1, flow->x);
     if (flow->level[0].count == 0) return;
-    ops(flow)->apply(flow->queue, g, flow->x, flow->y, flow->sums);
+    ops(flow)->apply(flow->queue, g, flow->x, flow->z, flow->sums);
     flow->queue->backend->field->fill(flow->queue, mf_flux_all(g), 0, flow->r);
-    flow->queue->backend->field->axpy(flow->queue, mf_flux_all(g), -1, flow->y, flow->r);
+    flow->queue->backend->field->axpy(flow->queue, mf_flux_all(g), -1, flow->z, flow->r);
 }
 
 static double dot(const struct mf_flow *flow, const float *x, const float *y)
@@ -49,7 +49,7 @@ static double dot(const struct mf_flow *flow, const float *x, const float *y)
     return mf_flow_total(flow);
 }
 
-/* A step along z + beta p. Returns by how much the energy falls; NAN if a number is none. */
+/* A step along z + beta p; z becomes A p. Returns by how much the energy falls; NAN if a number is none. */
 static double step(struct mf_flow *flow, double rz, double beta)
 {
     const struct mf_flux_grid *g = &flow->level[0].grid;
@@ -58,11 +58,11 @@ static double step(struct mf_flow *flow, double rz, double beta)
 
     if (works) ops(flow)->turn(flow->queue, g, (float)beta, flow->z, flow->p);
     mf_flow_border(flow, &flow->level[0], 0, flow->p);
-    if (works) ops(flow)->apply(flow->queue, g, flow->p, flow->y, flow->sums);
+    if (works) ops(flow)->apply(flow->queue, g, flow->p, flow->z, flow->sums);
     curvature = mf_flow_total(flow);
     if (curvature <= 0) return 0;
     alpha = rz / curvature;
-    if (works) ops(flow)->move(flow->queue, g, (float)alpha, flow->p, flow->y, flow->x, flow->r);
+    if (works) ops(flow)->move(flow->queue, g, (float)alpha, flow->p, flow->z, flow->x, flow->r);
     return mf_flow_conductivity(flow, alpha * rz);
 }
 

@@ -58,8 +58,8 @@ struct mf_conduct {
 /**
  * Solves for conduction along @p axis (0: z, 1: y, 2: x) of a microstructure with labels. The axis has two voxels or
  * more, for MF_CONDUCT_CENTRES three. Arrays of the size of the volume come from queue->arena and @p arena (host
- * memory). They take 26 to 29 bytes per voxel where conductivities are 0 and 1 and voxels are cubes, else 42 to 45.
- * Voxels that are no cubes take up to 68. Thin volumes take more, as the layer around them counts as well.
+ * memory). They take 22 to 27 bytes per voxel where conductivities are 0 and 1 and voxels are cubes, else 37 to 45.
+ * Voxels that are no cubes take up to 62. Thin volumes take more, as the layer around them counts as well.
  * Collective; refuses (agreed) with MF_MEMORY, MF_NUMERIC (no convergence, NaN), MF_INPUT (too many voxels on a rank).
  */
 int mf_conduct(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena, const struct mf_micro *micro,

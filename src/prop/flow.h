@@ -47,7 +47,8 @@ struct mf_flow {
     int64_t carrying; /* voxels, on all ranks */
     size_t levels;
     struct mf_flow_level level[MF_FLOW_LEVELS];
-    float *x, *r, *z, *p, *y;
+    float *x, *r, *p;
+    float *z; /* the cycle's answer to r; from a step on, A p */
     float *edge;   /* host memory: four planes on their way, where the host cannot touch device memory */
     float *shared; /* host memory: a level on its way */
     double *sums;  /* queue->host [planes] */

@@ -55,7 +55,7 @@ static int take_all(struct mf_flow *flow)
 {
     struct mf_flow_level *finest = &flow->level[0];
     const struct mf_flux_grid *g = &finest->grid;
-    float **const vector[] = {&flow->r, &flow->z, &flow->p, &flow->y};
+    float **const vector[] = {&flow->r, &flow->z, &flow->p};
 
     for (size_t k = 1; k < flow->levels; ++k) {
         struct mf_flow_level *l = &flow->level[k];
@@ -254,7 +254,7 @@ static void clear(struct mf_flow *flow, const struct mf_flux_grid *g, size_t cou
 
 void mf_flow_clear(struct mf_flow *flow)
 {
-    float *const vector[] = {flow->x, flow->r, flow->z, flow->p, flow->y};
+    float *const vector[] = {flow->x, flow->r, flow->z, flow->p};
 
     clear(flow, &flow->level[0].grid, sizeof vector / sizeof *vector, vector);
     for (size_t k = 0; k < flow->levels; ++k) {
@@ -267,7 +267,7 @@ void mf_flow_clear(struct mf_flow *flow)
 
 void mf_flow_free(struct mf_flow *flow)
 {
-    float *const vector[] = {flow->x, flow->r, flow->z, flow->p, flow->y};
+    float *const vector[] = {flow->x, flow->r, flow->z, flow->p};
     struct mf_arena *device = flow->queue->arena;
 
     for (size_t i = 0; i < sizeof vector / sizeof *vector; ++i) mf_arena_give(device, vector[i]);

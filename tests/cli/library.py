@@ -263,6 +263,7 @@ def stops(image):
         check(error.result.phase.shape == image.shape, "no result beside the checkpoint")
         again = mesoforge.match(image, output=path, restart="auto", **options)
         check(np.array_equal(again.phase, whole.phase) and os.path.exists(path), "another end after a checkpoint")
+    continued(image, whole, options, fifth, steps)
     with mesoforge.Session(threads=1) as session:
         def call_back(*step):
             inner.append(step)
@@ -271,6 +272,27 @@ def stops(image):
 
         session.match(image, progress=call_back, **options)
     check(len(inner) > 20, f"{len(inner)} steps around refused calls")
+
+
+def continued(image, whole, options, fifth, steps):
+    """The program goes on with a checkpoint of the module, and the module with one of the program."""
+    with tempfile.TemporaryDirectory() as folder:
+        own, other = os.path.join(folder, "out.h5"), os.path.join(folder, "image.npy")
+        words = ("match", other, "--output", own, "--json", *typed(options))
+        np.save(other, image)
+        steps.clear()
+        raises(mesoforge.Stopped, "saved", lambda: mesoforge.match(image, output=own, progress=fifth, **options))
+        status, out, err = runs.run(MESOFORGE, *words, "--restart", "auto")
+        check(status == 0 and "continuing from a checkpoint" in err, f"the program: {status} {err}")
+        check(json.loads(out)["loss_final"] == whole.figures["loss_final"], "another loss of the program")
+        with mesoforge.Session(trust_files=True) as session:
+            made = mesoforge.characterize(own, limit_to=8, session=session)["all/s2"]
+        check(np.array_equal(made, mesoforge.characterize(whole, limit_to=8)["all/s2"]), "other bits of the program")
+        os.unlink(own)
+        status, out, err = runs.run(MESOFORGE, *words, "--max-hours", 1e-9)
+        check(status == 75 and any("ckpt" in name for name in os.listdir(folder)), f"the program does not stop: {status} {err}")
+        again = mesoforge.match(image, output=own, restart="auto", **options)
+        check(np.array_equal(again.phase, whole.phase), "other bits after a checkpoint of the program")
 
 
 def signals():

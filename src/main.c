@@ -110,13 +110,13 @@ static int run_session(const struct mf_cmd *verb, struct mf_session *session, vo
         if (session->comm->rank == 0) mf_options_print(session->options);
         return mf_agree(session->comm, flush_output(MF_OK));
     }
-    rc = mf_session_begin(session);
+    rc = mf_common_begin(session);
     if (rc == MF_OK && verb->check) rc = mf_agree(session->comm, verb->check(session, into));
-    if (rc == MF_OK) rc = mf_session_open(session);
+    if (rc == MF_OK) rc = mf_common_open(session);
     if (rc == MF_OK) rc = mf_agree(session->comm, verb->run(session, into));
     if (rc == MF_OK || rc == MF_STOPPED) rc = view_log(session, rc);
     rc = mf_agree(session->comm, flush_output(rc));
-    mf_session_close(session);
+    mf_common_end(session);
     return rc;
 }
 

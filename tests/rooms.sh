@@ -15,11 +15,12 @@ function rank(path) {
     if (path ~ /^src\/(vqa|net)\//) return 7
     if (path ~ /^src\/model\//) return 8
     if (path ~ /^src\/(place|run|show)\//) return 9
-    if (path ~ /^src\/(recon|train|gen|bench)\//) return 10
-    if (path ~ /^src\/(moe|serve)\//) return 11
-    if (path ~ /^src\/cmd\/[^\/]*$/) return 12
-    if (path ~ /^src\/cmd\//) return 13
-    if (path == "src/main.c" || path ~ /^src\/lib\//) return 14
+    if (path ~ /^src\/session\//) return 10
+    if (path ~ /^src\/(recon|train|gen|bench)\//) return 11
+    if (path ~ /^src\/(moe|serve)\//) return 12
+    if (path ~ /^src\/cmd\/[^\/]*$/) return 13
+    if (path ~ /^src\/cmd\//) return 14
+    if (path == "src/main.c" || path ~ /^src\/lib\//) return 15
     return 0
 }
 function room(path) { sub(/\/[^\/]*$/, "", path); sub(/^kernels\/.*/, "kernels", path); return path }

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "src/base/lists.h"
+
 enum mf_opt_kind {
     MF_FLAG,   /* int: 1 when given. "--no-x" is a row of its own where wanted (MF_UNFLAG) */
     MF_UNFLAG, /* int: sets the field to 0, which is 1 otherwise (or what the MF_FLAG row of the same field says) */
@@ -15,19 +17,6 @@ enum mf_opt_kind {
     MF_LONGS,  /* struct mf_longs: one or more words up to the next option; "0,128,255" works too */
     MF_REALS,  /* struct mf_reals */
     MF_TEXTS   /* struct mf_texts (words only; commas are part of a word) */
-};
-
-struct mf_longs {
-    size_t count;
-    long *at;
-};
-struct mf_reals {
-    size_t count;
-    double *at;
-};
-struct mf_texts {
-    size_t count;
-    const char **at;
 };
 
 /** Is @p word one of them? */

@@ -3,7 +3,7 @@
 #ifndef MF_CMD_ACCEPTED_H
 #define MF_CMD_ACCEPTED_H
 
-#include "src/cmd/session.h"
+#include "src/cmd/common.h"
 
 struct mf_accepted {
     int memory_growth, mixed_precision, distributed_loss, auto_gpu;

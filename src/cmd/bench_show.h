@@ -6,7 +6,7 @@
 #include "src/bench/files.h"
 #include "src/bench/net.h"
 #include "src/bench/scaling.h"
-#include "src/cmd/session.h"
+#include "src/cmd/common.h"
 
 /** On standard output; rank 0 calls them. */
 void mf_bench_show_head(const struct mf_bench_net *net, int ranks);

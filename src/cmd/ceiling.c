@@ -3,7 +3,7 @@
 
 #include "kernels/ceiling.h"
 #include "src/base/err.h"
-#include "src/cmd/cores.h"
+#include "src/session/cores.h"
 
 /* Floats per array. Three arrays on every rank of a node must exceed all its last-level caches together. A processor
  * may have a dozen, and each holds a share of the arrays. Collective. */

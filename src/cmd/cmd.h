@@ -3,8 +3,8 @@
 #ifndef MF_CMD_CMD_H
 #define MF_CMD_CMD_H
 
+#include "src/cmd/common.h"
 #include "src/cmd/output.h"
-#include "src/cmd/session.h"
 
 struct mf_cmd {
     const char *name;     /* one word, or two separated by a blank: "data import" */

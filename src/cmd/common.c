@@ -1,9 +1,17 @@
-/* The options that every verb has, and the limits of their values. */
-#include <string.h>
+/* See common.h. */
+#include "src/cmd/common.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "io/atomic.h"
 #include "src/base/err.h"
-#include "src/cmd/cores.h"
-#include "src/cmd/session.h"
+#include "src/base/text.h"
+#include "src/cmd/output.h"
+#include "src/session/cores.h"
 
 const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "device", device, MF_TEXT, "auto",
@@ -69,4 +77,101 @@ int mf_common_check(const struct mf_common *common)
                                "--gpu_ids names GPU %ld twice, and two ranks would share it; try: --share-gpu",
                                common->gpu_ids.at[i]);
     return MF_OK;
+}
+
+static enum mf_log_level level_of(long number)
+{
+    return number <= 10 ? MF_DEBUG : number <= 20 ? MF_INFO : number <= 30 ? MF_WARN : MF_QUIET;
+}
+
+/* A folder that takes no new file may have an old log file. Opening a pipe would wait for its reader. */
+static int check_log(const char *path)
+{
+    struct stat old;
+
+    if (stat(path, &old) != 0) return mf_atomic_reaches(path);
+    return S_ISFIFO(old.st_mode) ? mf_fail(MF_USAGE, "--logfile_name: '%s' is not a plain file", path) : MF_OK;
+}
+
+/* Rank 0 opens --logfile_name, in the data folder or where it says itself. */
+static int open_log(const struct mf_common *common, int rank)
+{
+    const int whole = common->logfile_name && common->logfile_name[0] == '/'; /* a path of its own */
+    char date[32] = "", *path;
+    time_t now = time(NULL);
+    struct tm local;
+    int rc;
+
+    if (rank != 0 || !common->logfile_name) return MF_OK;
+    if (common->logfile_date && localtime_r(&now, &local)) strftime(date, sizeof date, "%Y-%m-%d_%H-%M-%S", &local);
+    if (*common->data_folder && !whole) MF_TRY(mf_output_folder(common->data_folder, MF_OUTPUT_ELSEWHERE));
+    path = mf_output_join(whole ? "" : common->data_folder, common->logfile_name, *date ? date : NULL,
+                          !*date && mf_ends_with(common->logfile_name, ".log") ? "" : ".log");
+    rc = check_log(path);
+    if (rc == MF_OK) rc = mf_log_copy(path);
+    free(path);
+    return rc;
+}
+
+/* Options that name files, beside one that names them already. */
+static void say_names(const struct mf_session *session)
+{
+    const struct mf_common *common = session->common;
+
+    if (common->logfile_date && !common->logfile_name)
+        mf_warn("--logfile_date has no effect: there is no log file; try: --logfile_name NAME");
+    if (common->output && common->information) mf_warn("--information has no effect: --output names the file");
+}
+
+/* Keys of --config that change nothing. */
+static void say_keys(const struct mf_options *options)
+{
+    char *idle = mf_options_idle(options, 0), *wishes = mf_options_idle(options, 1);
+
+    if (idle) mf_info("%s: without effect here: %s", mf_options_config(options), idle);
+    if (wishes) mf_info("%s: the plan decides about %s", mf_options_config(options), wishes);
+    free(idle);
+    free(wishes);
+}
+
+struct mf_settings mf_common_settings(const struct mf_common *common)
+{
+    return (struct mf_settings){.device = common->device,
+                                .gpu_ids = common->gpu_ids,
+                                .share_gpu = common->share_gpu,
+                                .lenient = common->lenient,
+                                .bind = strcmp(common->bind, "auto") == 0,
+                                .threads = common->threads,
+                                .memory_limit = (size_t)common->memory_limit << 20,
+                                .gpu_fraction = common->gpu_fraction,
+                                .exchange = mf_exchange_of(common->exchange),
+                                .deterministic = common->deterministic,
+                                .dry_run = common->dry_run,
+                                .patience = (double)common->timeout,
+                                .level = level_of(common->logging_level),
+                                .says_place = common->verbose,
+                                .phases = common->log_view && !common->dry_run};
+}
+
+int mf_common_begin(struct mf_session *session)
+{
+    const struct mf_comm *comm = session->comm;
+
+    MF_TRY(mf_agree(comm, mf_common_check(session->common)));
+    session->settings = mf_common_settings(session->common);
+    MF_TRY(mf_session_begin(session));
+    return mf_agree(comm, open_log(session->common, comm->rank));
+}
+
+int mf_common_open(struct mf_session *session)
+{
+    say_names(session);
+    say_keys(session->options);
+    return mf_session_open(session);
+}
+
+void mf_common_end(struct mf_session *session)
+{
+    mf_session_close(session);
+    mf_log_copy(NULL);
 }

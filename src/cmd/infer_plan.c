@@ -10,9 +10,9 @@
 #include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
-#include "src/cmd/peaks.h"
 #include "src/gen/ranks.h"
 #include "src/place/pipeline.h"
+#include "src/session/peaks.h"
 
 static size_t context_of(const struct mf_gen_work *w) { return w->context ? w->context : w->model->context; }
 

@@ -3,7 +3,7 @@
 #ifndef MF_CMD_OUTPUT_H
 #define MF_CMD_OUTPUT_H
 
-#include "src/cmd/session.h"
+#include "src/cmd/common.h"
 
 /** Is standard output a terminal? mpirun gives ranks a pseudo terminal for it, and a pipe for messages. So
  * both must be terminals. Local. */

@@ -10,9 +10,9 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/device.h"
 #include "src/cmd/micrograph.h"
 #include "src/plan/here.h"
+#include "src/session/device.h"
 
 void mf_planned_device(const struct mf_common *common, const char *residency, long *number,
                        struct mf_plan_options *options)

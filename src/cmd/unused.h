@@ -2,7 +2,7 @@
 #ifndef MF_CMD_UNUSED_H
 #define MF_CMD_UNUSED_H
 
-#include "src/cmd/session.h"
+#include "src/cmd/common.h"
 
 /** Warns once of given @p words (NULL-terminated) without effect, and says why (printf format). Local. */
 __attribute__((format(printf, 3, 4))) void mf_unused(const struct mf_session *session, const char *const *words,

@@ -115,6 +115,14 @@ static int gather(mesoforge_session *session, const struct call *call)
     return MF_OK;
 }
 
+/* The verb sees the options of its call. */
+static void show(mesoforge_session *session, const struct mf_common *common, const struct mf_options *options)
+{
+    session->work.settings = mf_common_settings(common);
+    session->work.common = common;
+    session->work.options = options;
+}
+
 /* Reads the options, and shows the session to the verb as the verb wants it. Collective. */
 static int begin(mesoforge_session *session, struct call *call)
 {
@@ -124,8 +132,7 @@ static int begin(mesoforge_session *session, struct call *call)
     MF_TRY(mf_same_options(&session->comm, call->options));
     MF_TRY(gather(session, call));
     share(session, verb, call->into);
-    session->work.common = call->into;
-    session->work.options = call->options;
+    show(session, call->into, call->options);
     session->work.remedy = verb->remedy;
     session->work.start = mf_now();
     return mf_agree(&session->comm, verb->check ? verb->check(&session->work, call->into) : MF_OK);
@@ -134,8 +141,7 @@ static int begin(mesoforge_session *session, struct call *call)
 static void end(mesoforge_session *session, struct call *call)
 {
     for (mesoforge_field *f = session->fields; f; f = f->next) mf_lib_slab_end(session, f);
-    session->work.common = &session->common;
-    session->work.options = session->options;
+    show(session, &session->common, session->options);
     mf_options_free(call->options);
     free(call->into);
 }

@@ -175,13 +175,17 @@ int mf_lib_leave(mesoforge_session *session, int rc)
 /* Collective. */
 static int open_work(mesoforge_session *s)
 {
-    s->work = (struct mf_session){
-        .comm = &s->comm, .common = &s->common, .options = s->options, .start = mf_now(), .work = MF_WORK_GPUS};
     s->common.bind = "none";
-    s->common.data_folder = s->common.information = "";
-    s->patience = (double)s->common.timeout; /* the watch is the program's */
-    s->common.timeout = 0;
-    s->common.logging_level = 10; /* whoever takes the lines chooses */
+    MF_TRY(mf_agree(&s->comm, mf_common_check(&s->common)));
+    s->work = (struct mf_session){.comm = &s->comm,
+                                  .settings = mf_common_settings(&s->common),
+                                  .common = &s->common,
+                                  .options = s->options,
+                                  .start = mf_now(),
+                                  .work = MF_WORK_GPUS};
+    s->patience = s->work.settings.patience;
+    s->work.settings.patience = 0;     /* the watch is the program's */
+    s->work.settings.level = MF_DEBUG; /* whoever takes the lines chooses */
     MF_TRY(mf_session_begin(&s->work));
     return mf_session_open(&s->work);
 }

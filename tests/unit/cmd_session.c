@@ -5,9 +5,9 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/cmd/cores.h"
 #include "src/cmd/output.h"
-#include "src/cmd/peaks.h"
+#include "src/session/cores.h"
+#include "src/session/peaks.h"
 #include "tests/check.h"
 
 static struct mf_comm comm;
@@ -23,12 +23,10 @@ static int with(int argc, char **argv, void (*use)(struct mf_session *))
 
     if (rc != MF_OK) return rc;
     session.options = options;
-    rc = mf_session_begin(&session);
-    if (rc == MF_OK) rc = mf_session_open(&session);
-    if (rc == MF_OK) {
-        use(&session);
-        mf_session_close(&session);
-    }
+    rc = mf_common_begin(&session);
+    if (rc == MF_OK) rc = mf_common_open(&session);
+    if (rc == MF_OK) use(&session);
+    mf_common_end(&session);
     mf_options_free(options);
     return rc;
 }

@@ -11,7 +11,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/files/data.h"
-#include "src/cmd/peaks.h"
+#include "src/session/peaks.h"
 
 enum { OPERATIONS, TRAFFIC, NODES }; /* facts: of a look of the network at a pass */
 

@@ -12,7 +12,7 @@
 #include "src/base/text.h"
 #include "src/cmd/files/synth_opts.h"
 #include "src/cmd/files/synth_set.h"
-#include "src/cmd/peaks.h"
+#include "src/session/peaks.h"
 
 static const struct mf_opt *const tables[] = {mf_synth_opts, mf_common_opts, NULL};
 

@@ -10,10 +10,10 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/bench_show.h"
-#include "src/cmd/cores.h"
 #include "src/cmd/infer_plan.h"
-#include "src/cmd/peaks.h"
 #include "src/model/language_files.h"
+#include "src/session/cores.h"
+#include "src/session/peaks.h"
 
 struct bench_infer {
     struct mf_common common;

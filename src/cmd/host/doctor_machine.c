@@ -14,12 +14,12 @@
 #include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
-#include "src/cmd/cores.h"
 #include "src/cmd/host/doctor.h"
 #include "src/plan/cgroup.h"
 #include "src/plan/host.h"
 #include "src/plan/nvml.h"
 #include "src/plan/toolkit.h"
+#include "src/session/cores.h"
 
 static const double GIB = 1 << 30;
 

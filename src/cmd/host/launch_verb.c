@@ -177,6 +177,7 @@ static int check_values(const struct mf_launch *o, const struct mf_job *job, con
     const int by_mpirun = job->by == MF_BY_MPIRUN || job->mpirun_inside || mf_job_wraps(job);
     struct mf_comm first;
     struct mf_session session = {.comm = &first,
+                                 .settings = mf_common_settings(t->into),
                                  .common = t->into,
                                  .options = t->options,
                                  .work = cmd->work,

@@ -7,10 +7,10 @@
 #include "src/base/text.h"
 #include "src/cmd/ceiling.h"
 #include "src/cmd/cmd.h"
-#include "src/cmd/cores.h"
 #include "src/cmd/host/probe_print.h"
 #include "src/cmd/host/probe_watch.h"
 #include "src/cmd/keep.h"
+#include "src/session/cores.h"
 
 struct probe {
     struct mf_common common;

@@ -7,7 +7,7 @@
 #include "slurm/launcher.h"
 #include "slurm/pmix.h"
 #include "src/base/json.h"
-#include "src/cmd/where.h"
+#include "src/session/where.h"
 
 /** gpu [ranks]: the GPU of each rank. */
 struct mf_probe_report {

@@ -3,7 +3,7 @@
 #ifndef MF_CMD_HOST_PROBE_WATCH_H
 #define MF_CMD_HOST_PROBE_WATCH_H
 
-#include "src/cmd/session.h"
+#include "src/cmd/common.h"
 #include "src/plan/probe.h"
 
 /** Reads "1s", "10min" or "0.5h" of --watch, from 0.1 s to an hour. Refuses others: MF_USAGE. Local. */

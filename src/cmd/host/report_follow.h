@@ -3,7 +3,7 @@
 #ifndef MF_CMD_HOST_REPORT_FOLLOW_H
 #define MF_CMD_HOST_REPORT_FOLLOW_H
 
-#include "src/cmd/session.h"
+#include "src/cmd/common.h"
 
 /**
  * Follows the metrics file @p file. The run lasts while it holds the lock of its output (io/lock.h). Where locks cannot

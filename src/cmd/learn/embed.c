@@ -11,8 +11,8 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/prompts.h"
-#include "src/cmd/peaks.h"
 #include "src/gen/embedder.h"
+#include "src/session/peaks.h"
 
 struct embed {
     struct mf_common common;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "src/base/json.h"
+#include "src/cmd/common.h"
 #include "src/cmd/refused.h"
-#include "src/cmd/session.h"
 #include "src/train/learn.h"
 
 /** Answer about a file, or about a sample of a dataset. */

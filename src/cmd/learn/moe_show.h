@@ -4,7 +4,7 @@
 #ifndef MF_CMD_LEARN_MOE_SHOW_H
 #define MF_CMD_LEARN_MOE_SHOW_H
 
-#include "src/cmd/session.h"
+#include "src/cmd/common.h"
 #include "src/moe/devices.h"
 #include "src/moe/grow.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "src/cmd/session.h"
+#include "src/cmd/common.h"
 
 /** The row of --batch-size in the options of a verb. */
 #define MF_PREDICT_ROW(type) MF_OPT(type, "batch-size", batch, MF_LONG, "64", "samples of one rank in one pass")

@@ -15,10 +15,10 @@
 #include "src/base/text.h"
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/serve.h"
-#include "src/cmd/peaks.h"
 #include "src/cmd/unused.h"
 #include "src/gen/pooling.h"
 #include "src/model/card.h"
+#include "src/session/peaks.h"
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_serve_opts, word, field, kind, standard, help)
 

@@ -13,12 +13,12 @@
 #include "src/base/text.h"
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/prompts.h"
-#include "src/cmd/peaks.h"
 #include "src/cmd/unused.h"
 #include "src/gen/reply.h"
 #include "src/gen/stops.h"
 #include "src/model/language_files.h"
 #include "src/place/pipeline.h"
+#include "src/session/peaks.h"
 #include "src/text/unicode.h"
 
 struct generation {

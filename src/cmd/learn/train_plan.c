@@ -8,7 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/peaks.h"
+#include "src/session/peaks.h"
 
 /* A run, and what of it is planned. */
 struct planned {

@@ -3,7 +3,7 @@
 #ifndef MF_CMD_LEARN_TRAIN_SHOW_H
 #define MF_CMD_LEARN_TRAIN_SHOW_H
 
-#include "src/cmd/session.h"
+#include "src/cmd/common.h"
 #include "src/train/loop.h"
 
 /** All zero: no pictures; every function then does nothing. */

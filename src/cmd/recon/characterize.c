@@ -9,7 +9,6 @@
 #include "src/base/log.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/micrograph.h"
-#include "src/cmd/peaks.h"
 #include "src/cmd/recon/exchange.h"
 #include "src/cmd/refused.h"
 #include "src/desc/characterize.h"
@@ -17,6 +16,7 @@
 #include "src/desc/measure.h"
 #include "src/desc/phases.h"
 #include "src/desc/registry.h"
+#include "src/session/peaks.h"
 
 static const struct mf_opt rows[] = {
     MF_OPT(mf_characterize_cmd, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),

@@ -2,7 +2,7 @@
 #ifndef MF_CMD_RECON_COMPARE_SETS_H
 #define MF_CMD_RECON_COMPARE_SETS_H
 
-#include "src/cmd/session.h"
+#include "src/cmd/common.h"
 #include "src/show/sets.h"
 
 /** Compares two sets and prints the result. @p sets of the files are sets. Collective; refuses (agreed) as

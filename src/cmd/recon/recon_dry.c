@@ -4,8 +4,8 @@
 
 #include "src/base/err.h"
 #include "src/base/text.h"
-#include "src/cmd/peaks.h"
 #include "src/cmd/recon/recon_plan.h"
+#include "src/session/peaks.h"
 
 static void add_option(void *json, const char *word, const char *value, enum mf_origin origin)
 {

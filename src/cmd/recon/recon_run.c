@@ -10,15 +10,15 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
-#include "src/cmd/device.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/micrograph.h"
-#include "src/cmd/peaks.h"
 #include "src/cmd/recon/join.h"
 #include "src/cmd/recon/recon_plan.h"
 #include "src/cmd/recon/recon_target.h"
 #include "src/desc/characterize.h"
 #include "src/run/metrics.h"
+#include "src/session/device.h"
+#include "src/session/peaks.h"
 
 /* All realisations of one target, as the options want them. */
 struct job {

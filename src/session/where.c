@@ -1,5 +1,5 @@
 /* See where.h. */
-#include "src/cmd/where.h"
+#include "src/session/where.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "kernels/cores.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/cmd/cores.h"
 #include "src/plan/host.h"
 #include "src/plan/nic.h"
+#include "src/session/cores.h"
 
 static const struct mf_gpu *gpu_of(const struct mf_probe *probe, size_t r, const int *gpu)
 {
@@ -104,7 +104,7 @@ static int *devices_of(const struct mf_comm *comm, int device)
 
 int mf_where_settle(const struct mf_session *session, int device)
 {
-    const int has_gpus = session->backend->devices != NULL, verbose = session->common->verbose;
+    const int has_gpus = session->backend->devices != NULL, verbose = session->settings.says_place;
     struct mf_where *all = NULL;
     struct mf_probe probe;
     int *gpu, rc;

@@ -1,9 +1,9 @@
 /* The memory that a run needed, per rank, and the prediction of the plan. */
-#ifndef MF_CMD_PEAKS_H
-#define MF_CMD_PEAKS_H
+#ifndef MF_SESSION_PEAKS_H
+#define MF_SESSION_PEAKS_H
 
 #include "src/base/json.h"
-#include "src/cmd/cmd.h"
+#include "src/session/session.h"
 
 struct mf_peaks {
     int ranks;

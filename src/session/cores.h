@@ -1,9 +1,9 @@
 /* Cores and threads of a rank. Ranks that are not bound share cores: each counts an equal part of those that it may
  * use. */
-#ifndef MF_CMD_CORES_H
-#define MF_CMD_CORES_H
+#ifndef MF_SESSION_CORES_H
+#define MF_SESSION_CORES_H
 
-#include "src/cmd/session.h"
+#include "src/session/session.h"
 
 /**
  * Binds each rank of a node to its own share of the cores (--bind auto). The share is near its GPU's NUMA node @p near

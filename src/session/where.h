@@ -1,11 +1,11 @@
 /* Where every rank runs: host, GPU, cores, network adapter. */
-#ifndef MF_CMD_WHERE_H
-#define MF_CMD_WHERE_H
+#ifndef MF_SESSION_WHERE_H
+#define MF_SESSION_WHERE_H
 
 #include <stdio.h>
 
-#include "src/cmd/cmd.h"
 #include "src/plan/probe.h"
+#include "src/session/session.h"
 
 /** The location of a rank. */
 struct mf_where {

@@ -1,8 +1,8 @@
 /* Chooses where a run computes: the back end, from --device or automatically, and each rank's device. */
-#ifndef MF_CMD_DEVICE_H
-#define MF_CMD_DEVICE_H
+#ifndef MF_SESSION_DEVICE_H
+#define MF_SESSION_DEVICE_H
 
-#include "src/cmd/cmd.h"
+#include "src/session/session.h"
 
 /**
  * Sets session->backend, and *device, this rank's device. For auto it is a GPU if three conditions hold. The verb

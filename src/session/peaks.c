@@ -1,5 +1,5 @@
 /* See peaks.h. */
-#include "src/cmd/peaks.h"
+#include "src/session/peaks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ int mf_peaks_put(const struct mf_session *session, struct mf_json *at)
 
 int mf_peaks_unlimited(const struct mf_session *session, int rc)
 {
-    if (rc != MF_MEMORY || !session->common->dry_run || session->common->memory_limit == 0) return 0;
+    if (rc != MF_MEMORY || !session->settings.dry_run || session->settings.memory_limit == 0) return 0;
     mf_err_clear();
     mf_arena_unlimit(session->arena);
     mf_arena_unlimit(session->device);
@@ -96,7 +96,7 @@ int mf_peaks_unlimited(const struct mf_session *session, int rc)
 
 int mf_peaks_over(const struct mf_session *session)
 {
-    const size_t limit = (size_t)session->common->memory_limit << 20, host = mf_arena_peak(session->arena),
+    const size_t limit = session->settings.memory_limit, host = mf_arena_peak(session->arena),
                  device = session->device != session->arena ? mf_arena_peak(session->device) : 0;
     const size_t most = device > host ? device : host;
 

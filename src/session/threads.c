@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #include "src/base/err.h"
-#include "src/cmd/cores.h"
+#include "src/session/cores.h"
 
 /* Runs fell off stacks of 64 KiB in threads and of 128 in the first one; none off 192. */
 enum { STACK_LEAST = 256 << 10 };

@@ -1,115 +1,54 @@
 /* See session.h. */
-#include "src/cmd/session.h"
+#include "src/session/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
-#include "io/atomic.h"
 #include "kernels/stage.h"
-#include "mpi/nccl_transport.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/base/resident.h"
-#include "src/base/text.h"
-#include "src/cmd/cores.h"
-#include "src/cmd/device.h"
-#include "src/cmd/output.h"
-#include "src/cmd/where.h"
 #include "src/desc/registry.h"
-
-static enum mf_log_level level_of(long number)
-{
-    return number <= 10 ? MF_DEBUG : number <= 20 ? MF_INFO : number <= 30 ? MF_WARN : MF_QUIET;
-}
-
-/* A folder that takes no new file may have an old log file. Opening a pipe would wait for its reader. */
-static int check_log(const char *path)
-{
-    struct stat old;
-
-    if (stat(path, &old) != 0) return mf_atomic_reaches(path);
-    return S_ISFIFO(old.st_mode) ? mf_fail(MF_USAGE, "--logfile_name: '%s' is not a plain file", path) : MF_OK;
-}
-
-/* Rank 0 opens --logfile_name, in the data folder or where it says itself. */
-static int open_log(const struct mf_common *common, int rank)
-{
-    const int whole = common->logfile_name && common->logfile_name[0] == '/'; /* a path of its own */
-    char date[32] = "", *path;
-    time_t now = time(NULL);
-    struct tm local;
-    int rc;
-
-    if (rank != 0 || !common->logfile_name) return MF_OK;
-    if (common->logfile_date && localtime_r(&now, &local)) strftime(date, sizeof date, "%Y-%m-%d_%H-%M-%S", &local);
-    if (*common->data_folder && !whole) MF_TRY(mf_output_folder(common->data_folder, MF_OUTPUT_ELSEWHERE));
-    path = mf_output_join(whole ? "" : common->data_folder, common->logfile_name, *date ? date : NULL,
-                          !*date && mf_ends_with(common->logfile_name, ".log") ? "" : ".log");
-    rc = check_log(path);
-    if (rc == MF_OK) rc = mf_log_copy(path);
-    free(path);
-    return rc;
-}
+#include "src/session/cores.h"
+#include "src/session/device.h"
+#include "src/session/where.h"
 
 /* Options about GPUs have an answer on the cpu too. */
 static int answer_gpu_options(const struct mf_session *session)
 {
+    const struct mf_settings *set = &session->settings;
     const char *device = session->backend->name;
     const int gpus = session->backend->devices != NULL;
 
     if (session->work == MF_WORK_NONE) return MF_OK;
-    if (!gpus && session->common->gpu_ids.count > 0)
-        return mf_fail(MF_DEVICE, "--gpu_ids %ld: the %s back end has no GPUs; leave --gpu_ids out",
-                       session->common->gpu_ids.at[0], device);
-    if (!gpus && session->common->gpu_fraction < 1)
-        mf_info("--gpu-memory-fraction: the %s back end has no GPU", device);
-    if (!gpus && session->common->share_gpu) mf_info("--share-gpu: the %s back end has no GPU to share", device);
+    if (!gpus && set->gpu_ids.count > 0)
+        return mf_fail(MF_DEVICE, "--gpu_ids %ld: the %s back end has no GPUs; leave --gpu_ids out", set->gpu_ids.at[0],
+                       device);
+    if (!gpus && set->gpu_fraction < 1) mf_info("--gpu-memory-fraction: the %s back end has no GPU", device);
+    if (!gpus && set->share_gpu) mf_info("--share-gpu: the %s back end has no GPU to share", device);
     return MF_OK;
-}
-
-/* Options that name files, beside one that names them already. */
-static void say_names(const struct mf_session *session)
-{
-    const struct mf_common *common = session->common;
-
-    if (common->logfile_date && !common->logfile_name)
-        mf_warn("--logfile_date has no effect: there is no log file; try: --logfile_name NAME");
-    if (common->output && common->information) mf_warn("--information has no effect: --output names the file");
-}
-
-/* Keys of --config that change nothing. */
-static void say_keys(const struct mf_options *options)
-{
-    char *idle = mf_options_idle(options, 0), *wishes = mf_options_idle(options, 1);
-
-    if (idle) mf_info("%s: without effect here: %s", mf_options_config(options), idle);
-    if (wishes) mf_info("%s: the plan decides about %s", mf_options_config(options), wishes);
-    free(idle);
-    free(wishes);
 }
 
 /* Only verbs that compute on GPUs exchange between them. */
 static int open_transport(const struct mf_session *session)
 {
-    const enum mf_exchange wish = mf_exchange_of(session->common->exchange);
+    const enum mf_exchange wish = session->settings.exchange;
     const int exchanges = session->work == MF_WORK_GPUS;
 
     if (!exchanges && wish == MF_EXCHANGE_NCCL) mf_info("--exchange nccl: nothing is exchanged between GPUs here");
-    if (!exchanges || session->common->dry_run) return MF_OK;
+    if (!exchanges || session->settings.dry_run) return MF_OK;
     return mf_transport_open(session->comm, session->queue, wish);
 }
 
 /* Threads that the user asked for; 0: none in particular. */
-static int threads_asked(const struct mf_common *common)
+static int threads_asked(const struct mf_settings *settings)
 {
     const char *omp = getenv("OMP_NUM_THREADS");
     long wanted = omp ? strtol(omp, NULL, 10) : 0;
 
-    if (common->threads > 0) return (int)common->threads;
+    if (settings->threads > 0) return (int)settings->threads;
     return wanted > 0 ? (int)wanted : 0;
 }
 
@@ -131,7 +70,7 @@ static int open_dry(struct mf_session *session, size_t limit)
     session->backend = &session->dry.backend;
     MF_TRY(mf_arena_open(&session->device, &mf_mem_dry, limit));
     advise(session, session->device);
-    MF_TRY(mf_queue_dry(&session->queue, &session->dry, session->threads, session->common->deterministic,
+    MF_TRY(mf_queue_dry(&session->queue, &session->dry, session->threads, session->settings.deterministic,
                         session->device, session->arena));
     session->home = session->queue;
     return MF_OK;
@@ -140,7 +79,7 @@ static int open_dry(struct mf_session *session, size_t limit)
 /* Memory of a device: at most --memory-limit, and at most this rank's part of the GPU. */
 static int open_device(struct mf_session *session, size_t limit)
 {
-    const double fraction = session->common->gpu_fraction, share = fraction * (double)session->gpu_bytes;
+    const double fraction = session->settings.gpu_fraction, share = fraction * (double)session->gpu_bytes;
     const int capped = fraction < 1 && session->gpu_bytes > 0 && (limit == 0 || share < (double)limit);
 
     MF_TRY(mf_arena_open(&session->device, session->backend->mem, capped ? (size_t)share + 1 : limit));
@@ -151,18 +90,18 @@ static int open_device(struct mf_session *session, size_t limit)
 /* Local: memory and queue. */
 static int open_local(struct mf_session *session, int number)
 {
-    const struct mf_common *common = session->common;
+    const struct mf_settings *set = &session->settings;
     const struct mf_backend *backend = session->backend;
-    const size_t limit = (size_t)common->memory_limit << 20;
+    const size_t limit = set->memory_limit;
     const struct mf_mem *host = backend->host_mem ? backend->host_mem : backend->mem;
 
-    MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &mf_mem_dry : host, limit));
+    MF_TRY(mf_arena_open(&session->arena, set->dry_run ? &mf_mem_dry : host, limit));
     advise(session, session->arena);
     session->device = session->arena;
-    if (backend->host_mem && common->dry_run) return open_dry(session, limit);
+    if (backend->host_mem && set->dry_run) return open_dry(session, limit);
     if (backend->host_mem) MF_TRY(open_device(session, limit));
     advise(session, session->device);
-    MF_TRY(backend->queue_open(&session->queue, number, session->threads, common->deterministic, session->device,
+    MF_TRY(backend->queue_open(&session->queue, number, session->threads, set->deterministic, session->device,
                                session->arena));
     session->home = session->queue;
     return MF_OK;
@@ -179,7 +118,7 @@ static void leave_home(struct mf_session *session)
 /* Vectors are too large to be pinned, as the host's memory of a device is. */
 static int go_home(struct mf_session *session)
 {
-    const struct mf_mem *mem = session->common->dry_run ? &mf_mem_dry : mf_backend_cpu.mem;
+    const struct mf_mem *mem = session->settings.dry_run ? &mf_mem_dry : mf_backend_cpu.mem;
 
     MF_TRY(mf_arena_open_in(&session->home_arena, mem, session->arena));
     return mf_queue_home(&session->home, session->queue, session->home_arena);
@@ -257,14 +196,14 @@ static void hang_ranges(const struct mf_session *session)
 int mf_session_begin(struct mf_session *session)
 {
     const struct mf_comm *comm = session->comm;
+    const struct mf_settings *set = &session->settings;
 
-    MF_TRY(mf_agree(comm, mf_common_check(session->common)));
     MF_TRY(mf_agree(comm, mf_threads_check()));
-    mf_comm_watch(comm, (double)session->common->timeout);
-    mf_log_open(comm->rank, comm->size, level_of(session->common->logging_level));
-    session->threads = threads_asked(session->common);
+    mf_comm_watch(comm, set->patience);
+    mf_log_open(comm->rank, comm->size, set->level);
+    session->threads = threads_asked(set);
     session->threads_free = session->threads == 0;
-    return mf_agree(comm, open_log(session->common, comm->rank));
+    return MF_OK;
 }
 
 /* Any rank's threads may be more than its cores: those of the worst are said. Collective. */
@@ -283,8 +222,6 @@ int mf_session_open(struct mf_session *session)
     const struct mf_comm *comm = session->comm;
     int device = 0, cores, rc = mf_device_choose(session, &device);
 
-    say_names(session);
-    say_keys(session->options);
     if (rc == MF_OK) rc = mf_agree(comm, answer_gpu_options(session));
     if (rc == MF_OK && session->work != MF_WORK_NONE) rc = mf_where_settle(session, device);
     cores = mf_session_cores(comm);
@@ -295,7 +232,7 @@ int mf_session_open(struct mf_session *session)
     if (rc == MF_OK) rc = open_transport(session);
     if (rc != MF_OK) mf_session_close(session);
     mf_resident_open();
-    mf_phases_open(session->common->log_view && !session->common->dry_run, session->start);
+    mf_phases_open(session->settings.phases, session->start);
     if (rc == MF_OK) hang_ranges(session);
     return rc;
 }
@@ -304,5 +241,4 @@ void mf_session_close(struct mf_session *session)
 {
     mf_phases_hook(NULL, NULL);
     close_local(session);
-    mf_log_copy(NULL);
 }

@@ -1,5 +1,5 @@
 /* See device.h. */
-#include "src/cmd/device.h"
+#include "src/session/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,10 +97,10 @@ static size_t bytes_of(const struct mf_session *session, const struct mf_bind_ra
 /* Which device each rank takes: the same on all ranks. */
 static int bind_all(struct mf_session *session, const struct wish *wish, const struct record *all, int *device)
 {
-    const struct mf_common *common = session->common;
+    const struct mf_settings *set = &session->settings;
     const size_t ranks = (size_t)session->comm->size;
-    const struct mf_bind_options options = {wish->number < 0 ? common->gpu_ids.count : 1,
-                                            wish->number < 0 ? common->gpu_ids.at : &wish->number, common->share_gpu};
+    const struct mf_bind_options options = {wish->number < 0 ? set->gpu_ids.count : 1,
+                                            wish->number < 0 ? set->gpu_ids.at : &wish->number, set->share_gpu};
     struct mf_bind_rank *rank = MF_MUST(calloc(ranks, sizeof *rank), "devices");
     const char **id = MF_MUST(calloc(ranks * DEVICES, sizeof *id), "devices");
     int *gpu = MF_MUST(calloc(ranks, sizeof *gpu), "devices"), rc;
@@ -169,7 +169,7 @@ static int choose_asked(struct mf_session *session, int *device)
 {
     struct wish wish;
 
-    MF_TRY(mf_agree(session->comm, parse(session->common->device, &wish)));
+    MF_TRY(mf_agree(session->comm, parse(session->settings.device, &wish)));
     if (session->work == MF_WORK_NONE && strcmp(wish.name, "cuda") == 0) /* for a machine that may be elsewhere */
         snprintf(wish.name, sizeof wish.name, "cpu");
     if (strcmp(wish.name, "auto") == 0) return choose_best(session, device);
@@ -182,7 +182,7 @@ int mf_device_choose(struct mf_session *session, int *device)
     char why[MF_ERR_TEXT];
     const int rc = choose_asked(session, device);
 
-    if (rc != MF_DEVICE || !session->common->lenient) return rc;
+    if (rc != MF_DEVICE || !session->settings.lenient) return rc;
     mf_err_take(why, sizeof why);
     if (session->comm->rank == 0) mf_warn("%s: the cores do the work (--lenient-devices)", why);
     return choose(session, &cores, device);
@@ -190,8 +190,8 @@ int mf_device_choose(struct mf_session *session, int *device)
 
 int mf_device_is_free(const struct mf_session *session)
 {
-    return session->backend->devices && strcmp(session->common->device, "auto") == 0 &&
-           session->common->gpu_ids.count == 0;
+    return session->backend->devices && strcmp(session->settings.device, "auto") == 0 &&
+           session->settings.gpu_ids.count == 0;
 }
 
 int mf_device_may_leave(const struct mf_session *session)

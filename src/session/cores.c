@@ -10,10 +10,10 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/cores.h"
 #include "src/plan/cgroup.h"
 #include "src/plan/host.h"
 #include "src/plan/pin.h"
+#include "src/session/cores.h"
 
 struct place {
     uint64_t node;
@@ -127,7 +127,7 @@ int mf_session_pin(const struct mf_session *session, int near)
     struct mf_cores share;
     int bound;
 
-    if (comm->size == 1 || strcmp(session->common->bind, "auto") != 0) return 0;
+    if (comm->size == 1 || !session->settings.bind) return 0;
     find_own(&own);
     own.near = near;
     own.may = is_open(root, session, &own.cores) && is_idle(root, mf_cores_count(&own.cores));

@@ -13,7 +13,6 @@
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/opt.h"
 #include "src/base/text.h"
 #include "src/base/words.h"
 

@@ -7,6 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/opt_impl.h"
 #include "src/base/text.h"
+#include "src/base/words.h"
 
 enum { VALUE = 200 };
 

@@ -1,5 +1,6 @@
 /* Options: rows become entries, arguments become values. See opt.h. */
 #include "src/base/opt.h"
+#include "src/base/words.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -356,13 +357,6 @@ int mf_options_is_list(const struct mf_opt *const *tables, const char *word)
 
     if (row && !mf_is_same(row) && row->alias_of) row = mf_row_of(tables, row->alias_of);
     return row && row->kind >= MF_LONGS;
-}
-
-int mf_texts_have(const struct mf_texts *texts, const char *word)
-{
-    for (size_t i = 0; i < texts->count; ++i)
-        if (strcmp(texts->at[i], word) == 0) return 1;
-    return 0;
 }
 
 int mf_options_knows(const struct mf_options *options, const char *word)

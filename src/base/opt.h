@@ -19,9 +19,6 @@ enum mf_opt_kind {
     MF_TEXTS   /* struct mf_texts (words only; commas are part of a word) */
 };
 
-/** Is @p word one of them? */
-int mf_texts_have(const struct mf_texts *texts, const char *word);
-
 /** One option. @p alias_of: NULL, or the word of the row this one is another spelling of. */
 struct mf_opt {
     const char *word; /* without "--"; NULL ends the table */
@@ -179,8 +176,5 @@ void mf_options_help(const struct mf_opt *const *tables);
 
 /** Prints the rows as roff for a man page. */
 void mf_options_man(const struct mf_opt *const *tables);
-
-/** The word among @p count words that is nearest to @p word (edit distance), NULL if none is near. */
-const char *mf_nearest(const char *word, const char *const *words, size_t count);
 
 #endif

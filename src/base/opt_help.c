@@ -1,5 +1,4 @@
-/* Output made from the rows: help, man page, configuration, command line. Also finds the nearest word. */
-#include <ctype.h>
+/* Output made from the rows: help, man page, configuration, command line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 #include "src/base/opt_impl.h"
 #include "src/base/text.h"
 
-enum { WIDTH = 79, INDENT = 26, WORD_MAX = 64 };
+enum { WIDTH = 79, INDENT = 26 };
 
 static const char *argument(enum mf_opt_kind kind)
 {
@@ -237,55 +236,4 @@ char *mf_options_line(const struct mf_options *options, char gap)
         line_entry(to, entry);
     }
     return MF_MUST(fclose(to) == 0 ? text : NULL, "a line");
-}
-
-static int letter(char c) { return c == '_' ? '-' : tolower((unsigned char)c); }
-
-/* Edit distance with neighbours swapped counted once (optimal string alignment). */
-static size_t distance(const char *a, size_t na, const char *b, size_t nb)
-{
-    size_t row[3][WORD_MAX + 1], *before = row[0], *above = row[1], *here = row[2];
-
-    for (size_t j = 0; j <= nb; ++j) above[j] = j;
-    memset(before, 0, sizeof row[0]);
-    for (size_t i = 1; i <= na; ++i) {
-        size_t *old = before;
-
-        here[0] = i;
-        for (size_t j = 1; j <= nb; ++j) {
-            size_t best = above[j - 1] + (letter(a[i - 1]) != letter(b[j - 1]));
-
-            if (above[j] + 1 < best) best = above[j] + 1;
-            if (here[j - 1] + 1 < best) best = here[j - 1] + 1;
-            if (i > 1 && j > 1 && letter(a[i - 1]) == letter(b[j - 2]) && letter(a[i - 2]) == letter(b[j - 1]) &&
-                before[j - 2] + 1 < best)
-                best = before[j - 2] + 1;
-            here[j] = best;
-        }
-        before = above;
-        above = here;
-        here = old;
-    }
-    return above[nb];
-}
-
-const char *mf_nearest(const char *word, const char *const *words, size_t count)
-{
-    size_t n = strlen(word), best = n / 3 < 1 ? 1 : n / 3;
-    const char *near = NULL, *begins = NULL;
-
-    if (n == 0 || n > WORD_MAX) return NULL;
-    if (best < 2 && n > 3) best = 2;
-    for (size_t i = 0; i < count; ++i) {
-        size_t m = strlen(words[i]), d;
-
-        if (m > WORD_MAX) continue;
-        d = distance(word, n, words[i], m);
-        if (d < best || (d == best && !near)) {
-            best = d;
-            near = words[i];
-        }
-        if (n >= 3 && m > n && !begins && distance(word, n, words[i], n) == 0) begins = words[i];
-    }
-    return near ? near : begins;
 }

@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/opt_impl.h"
 #include "src/base/text.h"
+#include "src/base/words.h"
 
 union value {
     int flag;

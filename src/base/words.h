@@ -1,8 +1,8 @@
-/* Words of an option that are names, with commas between them or blanks. */
+/* Words that people type: names with commas between them or blanks, and words that are nearly right. */
 #ifndef MF_BASE_WORDS_H
 #define MF_BASE_WORDS_H
 
-#include <stddef.h>
+#include "src/base/lists.h"
 
 /** Is there something of this name? */
 typedef int mf_word_known(const void *context, const char *name);
@@ -13,5 +13,11 @@ typedef int mf_word_known(const void *context, const char *name);
  */
 const char **mf_words_names(size_t n, const char *const *word, mf_word_known *known, const void *context,
                             size_t *count);
+
+/** The word among @p count words that is nearest to @p word (edit distance), NULL if none is near. */
+const char *mf_nearest(const char *word, const char *const *words, size_t count);
+
+/** Is @p word one of them? */
+int mf_texts_have(const struct mf_texts *texts, const char *word);
 
 #endif

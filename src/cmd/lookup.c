@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/words.h"
 #include "src/cmd/cmd.h"
 
 enum { VERBS_MOST = 64 };

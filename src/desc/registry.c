@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/opt.h"
+#include "src/base/words.h"
 #include "src/desc/measure.h"
 #include "src/desc/phases.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "kernels/op.h"
-#include "src/base/opt.h"
+#include "src/base/lists.h"
 #include "src/base/type.h"
 
 enum mf_language_family { MF_BERT, MF_GPT2, MF_LLAMA, MF_MISTRAL, MF_MIXTRAL, MF_OPT, MF_LANGUAGE_FAMILIES };

@@ -2,7 +2,7 @@
 #ifndef MF_PLACE_DEVICES_H
 #define MF_PLACE_DEVICES_H
 
-#include "src/base/opt.h"
+#include "src/base/lists.h"
 #include "src/place/device_map.h"
 #include "src/plan/hardware.h"
 

@@ -9,9 +9,9 @@
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
-#include "src/base/opt.h"
 #include "src/base/pattern.h"
 #include "src/base/text.h"
+#include "src/base/words.h"
 #include "src/place/devices.h"
 #include "src/place/names.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/opt.h"
 #include "src/base/text.h"
+#include "src/base/words.h"
 #include "src/plan/hardware.h"
 #include "src/plan/hardware_priv.h"
 

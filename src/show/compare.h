@@ -5,7 +5,7 @@
 #include "io/target.h"
 #include "kernels/slices/vgg.h"
 #include "src/base/json.h"
-#include "src/base/opt.h"
+#include "src/base/lists.h"
 #include "src/desc/copies.h"
 #include "src/desc/texture.h"
 #include "src/show/figure.h"

@@ -2,7 +2,7 @@
 #ifndef MF_SHOW_VIEW_DRAW_H
 #define MF_SHOW_VIEW_DRAW_H
 
-#include "src/base/opt.h"
+#include "src/base/lists.h"
 #include "src/show/figure.h"
 #include "src/show/show.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/opt.h"
+#include "src/base/words.h"
 #include "src/net/build.h"
 
 /* Bytes of a part's name; sets of parameters that are trained. */

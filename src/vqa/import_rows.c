@@ -8,9 +8,9 @@
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/opt.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
+#include "src/base/words.h"
 #include "src/vqa/import_priv.h"
 #include "src/vqa/vqa.h"
 

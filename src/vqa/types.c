@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/opt.h"
+#include "src/base/words.h"
 #include "src/base/yaml.h"
 #include "src/vqa/vqa.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/words.h"
 
 const struct mf_opt mf_synth_opts[] = {
     MF_CHOICE(synth_opts, "kind", kind, "gaussian",

@@ -5,6 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/words.h"
 #include "src/cmd/host/deploy.h"
 #include "src/cmd/unused.h"
 

@@ -5,6 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/words.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/recon/characterize.h"
 #include "src/desc/registry.h"

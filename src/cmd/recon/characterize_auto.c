@@ -4,6 +4,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/words.h"
 #include "src/cmd/recon/characterize.h"
 #include "src/cmd/recon/recon_auto.h"
 #include "src/desc/registry.h"

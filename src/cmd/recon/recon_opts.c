@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/words.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/planned.h"
 #include "src/desc/characterize.h"

@@ -1,4 +1,5 @@
 /* Output made from the rows: help, man page, configuration, command line. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,29 +17,51 @@ const char *mf_plan_size_text(size_t bytes, char text[32])
     return text;
 }
 
-/* Seconds of the fastest on GPUs or on cores. */
-static double fastest(const struct mf_plan *plan, int device)
+/* It fits, on GPUs or on cores, in the plain way or in another. */
+static int is_of(const struct mf_plan_candidate *c, int device, int plain)
+{
+    return c->fits && c->device == device && (c->way == 0) == plain;
+}
+
+/* Seconds of the fastest of these. */
+static double fastest(const struct mf_plan *plan, int device, int plain)
 {
     double best = INFINITY;
 
     for (size_t i = 0; i < plan->candidates; ++i)
-        if (plan->candidate[i].fits && plan->candidate[i].device == device)
-            best = fmin(best, plan->candidate[i].seconds);
+        if (is_of(&plan->candidate[i], device, plain)) best = fmin(best, plan->candidate[i].seconds);
     return best;
 }
 
-struct mf_plan_candidate *mf_plan_choose(struct mf_plan *plan, int device)
+/* The one with fewest ranks that is within 10 % of them; of several the fastest. */
+static struct mf_plan_candidate *fewest(const struct mf_plan *plan, int device, int plain)
 {
-    const double best = fastest(plan, device);
+    const double best = fastest(plan, device, plain);
     struct mf_plan_candidate *chosen = NULL;
 
     for (size_t i = 0; i < plan->candidates; ++i) {
         struct mf_plan_candidate *c = &plan->candidate[i];
 
-        if (c->device != device || !c->fits || c->seconds > best * (1 + MF_PLAN_WORTH)) continue;
-        if (!chosen || c->ranks < chosen->ranks) chosen = c;
+        if (!is_of(c, device, plain) || c->seconds > best * (1 + MF_PLAN_WORTH)) continue;
+        if (!chosen || c->ranks < chosen->ranks ||
+            (!plain && c->ranks == chosen->ranks && c->seconds < chosen->seconds))
+            chosen = c;
     }
     return chosen;
+}
+
+struct mf_plan_candidate *mf_plan_choose(struct mf_plan *plan, int device)
+{
+    struct mf_plan_candidate *plain = fewest(plan, device, 1), *other = fewest(plan, device, 0);
+
+    if (!plain || !other) return plain ? plain : other;
+    return other->seconds < plain->seconds * (1 - MF_PLAN_WORTH) ? other : plain;
+}
+
+/* Seconds of the fastest in the way that is chosen. */
+static double taken(const struct mf_plan *plan, const struct mf_plan_candidate *chosen, int device)
+{
+    return chosen ? fastest(plan, device, chosen->way == 0) : INFINITY;
 }
 
 /* ---- reasons ---- */
@@ -55,10 +77,43 @@ static void give_reasons(struct mf_plan *plan, struct mf_plan_candidate *chosen)
         if (c->chosen || !c->fits) continue;
         if (c->seconds > chosen->seconds)
             snprintf(c->reason, sizeof c->reason, "fits, takes %.2f times as long", c->seconds / chosen->seconds);
+        else if (c->way > 0)
+            snprintf(c->reason, sizeof c->reason, "fits, but gains %.0f %% only",
+                     100 * (1 - c->seconds / chosen->seconds));
         else
             snprintf(c->reason, sizeof c->reason, "fits, but %zu rank%s gain%s %.0f %% only", c->ranks, MF_S(c->ranks),
                      c->ranks == 1 ? "s" : "", 100 * (1 - c->seconds / chosen->seconds));
     }
+}
+
+/* The plain candidate that exceeds memory least on a device; NULL: all were refused for another reason. */
+static const struct mf_plan_candidate *least_plain(const struct mf_plan *plan, int device)
+{
+    const struct mf_plan_candidate *least = NULL;
+
+    for (size_t i = 0; i < plan->candidates; ++i) {
+        const struct mf_plan_candidate *c = &plan->candidate[i];
+
+        if (c->bytes == 0 || c->way > 0 || c->device != device) continue;
+        if (!least || (double)c->bytes - (double)c->free < (double)least->bytes - (double)least->free) least = c;
+    }
+    return least;
+}
+
+const char *mf_plan_why(const struct mf_plan *plan, char text[MF_PLAN_REASON])
+{
+    const struct mf_plan_candidate *chosen = NULL, *plain;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < plan->candidates; ++i)
+        if (plan->candidate[i].chosen) chosen = &plan->candidate[i];
+    if (!chosen || chosen->way == 0) return text;
+    plain = fewest(plan, chosen->device, 1);
+    if (plain)
+        snprintf(text, MF_PLAN_REASON, "a step takes %.2f times as long", plain->seconds / chosen->seconds);
+    else if ((plain = least_plain(plan, chosen->device)) != NULL)
+        snprintf(text, MF_PLAN_REASON, "%s", plain->reason);
+    return text;
 }
 
 /* Cores, although --device auto would have taken a GPU that is newer. */
@@ -134,7 +189,7 @@ static void note_cores(struct mf_plan *plan)
 struct mf_plan_candidate *mf_plan_choose_device(const struct mf_plan_ask *ask, int device, struct mf_plan *plan)
 {
     struct mf_plan_candidate *gpus = mf_plan_choose(plan, 1), *cores = mf_plan_choose(plan, 0);
-    const double gpus_take = fastest(plan, 1), cores_take = fastest(plan, 0);
+    const double gpus_take = taken(plan, gpus, 1), cores_take = taken(plan, cores, 0);
 
     if (!device || !cores) return device ? gpus : cores;
     if (!gpus) {

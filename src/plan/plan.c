@@ -165,14 +165,15 @@ static int fill(struct search *s, const struct mf_placement *place, struct mf_pl
     return MF_OK;
 }
 
-/* An inability of one device does not end the search where cores might do. */
+/* An inability of one device does not end the search where cores might do. Nor does one of a way that is not plain. */
 static int fill_or_pass(struct search *s, const struct mf_placement *place, struct mf_plan_candidate *c)
 {
     int rc;
 
     c->bytes = c->free = 0;
     rc = fill(s, place, c);
-    if (rc != MF_MEMORY && !(rc != MF_OK && c->device && strcmp(s->ask->options->device, "auto") == 0)) return rc;
+    if (rc == MF_OK) return MF_OK;
+    if (rc != MF_MEMORY && c->way == 0 && !(c->device && strcmp(s->ask->options->device, "auto") == 0)) return rc;
     mf_err_take(c->reason, sizeof c->reason);
     c->bytes = c->free = 0;
     c->fits = 0;
@@ -252,12 +253,15 @@ static int narrow(struct search *s, const struct mf_placement *place, struct mf_
     return MF_OK;
 }
 
+static size_t levels_of(const struct search *s, int apart) { return s->workload->levels(s->ask->context, apart); }
+
 /* Tries a layout with one level of settings. It begins with the one that needs least memory, then takes the others
  * until one fits. */
 static int try_layout(struct search *s, const struct mf_placement *place, size_t level)
 {
     struct mf_plan_candidate c = {.device = place->device,
                                   .apart = place->apart,
+                                  .way = level / levels_of(s, place->apart),
                                   .nodes = place->nodes,
                                   .per_node = place->per_node,
                                   .ranks = place->ranks,
@@ -282,13 +286,41 @@ static int try_layout(struct search *s, const struct mf_placement *place, size_t
 }
 
 /* Level by level, until one fits on a layout. */
-static int search_device(struct search *s, int device, struct mf_layouts *layouts)
+static int search_plain(struct search *s, int device, const struct mf_layouts *layouts)
 {
-    MF_TRY(mf_layouts_make(s->ask, device, layouts));
-    for (size_t level = 0; level < s->workload->levels(s->ask->context, layouts->at[0].apart); ++level) {
+    for (size_t level = 0; level < levels_of(s, layouts->at[0].apart); ++level) {
         for (size_t i = 0; i < layouts->count; ++i) MF_TRY(try_layout(s, &layouts->at[i], level));
         if (mf_plan_choose(s->plan, device)) return MF_OK;
     }
+    return MF_OK;
+}
+
+static int fits_since(const struct mf_plan *plan, size_t before)
+{
+    return plan->candidates > before && plan->candidate[plan->candidates - 1].fits;
+}
+
+/* Each further way on a layout, by the first level that fits. */
+static int try_ways(struct search *s, const struct mf_placement *place, double seconds)
+{
+    const size_t levels = levels_of(s, place->apart), before = s->plan->candidates;
+
+    for (size_t way = 1; way < s->workload->ways(s->ask->context, place, seconds); ++way)
+        for (size_t k = 0; k < levels && (k == 0 || !fits_since(s->plan, before)); ++k)
+            MF_TRY(try_layout(s, place, way * levels + k));
+    return MF_OK;
+}
+
+static int search_device(struct search *s, int device, struct mf_layouts *layouts)
+{
+    const struct mf_plan_candidate *plain;
+    double seconds;
+
+    MF_TRY(mf_layouts_make(s->ask, device, layouts));
+    MF_TRY(search_plain(s, device, layouts));
+    plain = mf_plan_choose(s->plan, device);
+    seconds = plain ? plain->seconds : 0;
+    for (size_t i = 0; s->workload->ways && i < layouts->count; ++i) MF_TRY(try_ways(s, &layouts->at[i], seconds));
     return MF_OK;
 }
 

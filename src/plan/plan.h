@@ -38,6 +38,7 @@ struct mf_plan_world {
 struct mf_plan_candidate {
     int device, apart;
     size_t nodes, per_node, ranks, threads;
+    size_t way; /* 0: the plain one */
     struct mf_plan_numbers settings;
     double fact[MF_PLAN_FACTS]; /* of the last rank's bytes */
     size_t bytes, free;         /* of the rank with the least free memory, in the memory where that is least */
@@ -96,6 +97,10 @@ struct mf_plan_ask {
  */
 int mf_plan_make(const struct mf_plan_ask *ask, struct mf_plan *plan);
 void mf_plan_free(struct mf_plan *plan);
+
+/** Says why a plan does not have the plain way, in which "a step takes 1.30 times as long". Or "rank 0 needs" more
+ * memory there than it has. The text is empty where the plan has the plain way. */
+const char *mf_plan_why(const struct mf_plan *plan, char text[MF_PLAN_REASON]);
 
 /** "cpu", "cuda", "shadow": the name of the setting's back end. */
 const char *mf_plan_device(int device, int apart);

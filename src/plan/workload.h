@@ -116,9 +116,16 @@ struct mf_plan_workload {
     /** Levels of settings, the least intrusive first. A level is tried only if the one before fits on no layout. */
     size_t (*levels)(const void *context, int apart);
 
+    /** Ways in which ranks can divide the work, with the plain one. Where that fits, another must gain 10 %. Its step
+     * takes @p seconds, or it does not fit: 0. NULL: there is one way. */
+    size_t (*ways)(const void *context, const struct mf_placement *place, double seconds);
+
     /**
-     * A setting of a level. @p trial 0 needs least memory; if it does not fit, none does. From 1 on come the preferred
-     * settings, tried until one fits. Returns 0: there is none, on these ranks.
+     * A setting of a level. With N levels, those of way k begin at k N.
+     *
+     * @p trial 0 needs least memory; if it
+     * does not fit, none does. From 1 on come the preferred settings, tried until one fits. Returns 0: there is none,
+     * on these ranks.
      */
     int (*settings)(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *settings);

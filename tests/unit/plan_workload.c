@@ -19,6 +19,7 @@ struct training {
     int twice;         /* each micro-batch is offered twice */
     int named;         /* a level is the name of a setting, not its value */
     size_t refused;    /* micro-batches of this size on are refused; 0: none */
+    double pace;       /* in the second way ranks have half of the parameters, and a step takes so many times as long */
 };
 
 static size_t effective_of(const struct training *t) { return t->effective ? t->effective : EFFECTIVE; }
@@ -82,12 +83,13 @@ static int bytes(const void *context, const struct mf_plan_rank *rank, const str
 {
     const struct training *t = context;
     const size_t zero = zero_of(s);
+    const double own = mf_plan_get(s, "split") ? t->parameters / 2 : t->parameters;
     struct mf_plan_bytes *b = &memory[MF_PLAN_STATE];
 
     if (t->refused && mf_plan_get(s, "micro_batch") >= t->refused) return mf_fail(MF_MEMORY, "too many samples");
-    add(b, "weights", 4 * t->parameters / (zero > 2 ? (double)rank->ranks : 1));
-    add(b, "gradients", 4 * t->parameters / (zero > 1 ? (double)rank->ranks : 1));
-    add(b, "optimiser", 8 * t->parameters / (zero > 0 ? (double)rank->ranks : 1));
+    add(b, "weights", 4 * own / (zero > 2 ? (double)rank->ranks : 1));
+    add(b, "gradients", 4 * own / (zero > 1 ? (double)rank->ranks : 1));
+    add(b, "optimiser", 8 * own / (zero > 0 ? (double)rank->ranks : 1));
     add(b, "activations", 2e9 * (double)mf_plan_get(s, "micro_batch"));
     b->fact[0] = 4 * t->parameters;
     b->fact[1] = t->ragged ? (double)rank->rank : 0;
@@ -104,6 +106,7 @@ static void price(const void *context, const struct mf_placement *place, size_t 
     CHECK(fact[0] == 4 * t->parameters && fact[1] == (t->ragged ? (double)rank : 0));
     mf_plan_pay(cost, "arithmetic", stage * 6 * t->parameters * 2048 * EFFECTIVE / ranks / rates->flops);
     if (place->nccl) mf_plan_pay(cost, "exchange", reductions * 2 * fact[0] * (ranks - 1) / ranks / rates->link);
+    if (mf_plan_get(s, "split")) mf_plan_scale(cost, t->pace);
     cost->tried = cost->total;
 }
 
@@ -230,6 +233,54 @@ static void search(void)
         CHECK(plan.candidates == cases[i].candidates);
         CHECK(plan.cost.total == mf_plan_paid(&plan.cost, "arithmetic") + mf_plan_paid(&plan.cost, "exchange"));
         CHECK(plan.memory[0].arrays.total == plan.bytes[0][plan.fullest] && plan.memory[0].arrays.tags == 4);
+        mf_plan_free(&plan);
+    }
+}
+
+/* ---- ways ---- */
+
+static size_t ways(const void *context, const struct mf_placement *place, double seconds)
+{
+    const struct training *t = context;
+
+    CHECK(place->ranks > 0 && (seconds > 0) == (t->parameters < 6e9));
+    return 2;
+}
+
+static int in_ways(const void *context, const struct mf_placement *place, size_t level, size_t trial,
+                   struct mf_plan_numbers *s)
+{
+    const size_t plain = levels(context, place->apart);
+
+    if (level >= plain) mf_plan_set(s, "split", 2);
+    return settings(context, place, level % plain, trial, s);
+}
+
+/* Another way is taken where the plain one does not fit, or a step becomes a tenth shorter. */
+static void other_ways(void)
+{
+    static const struct {
+        double parameters, pace;
+        size_t split;
+        const char *why;
+    } cases[] = {{0.5e9, 0.92, 0, ""},
+                 {0.5e9, 1.5, 0, ""},
+                 {0.5e9, 0.8, 2, "a step takes 1.25 times as long"},
+                 {8e9, 1.5, 2, "rank 0 needs 31.66 GiB for arrays, "}};
+    const struct mf_plan_options options = {.device = "cuda", .ranks = GPUS};
+    struct mf_plan_workload two = workload;
+
+    two.ways = ways;
+    two.settings = in_ways;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        struct training t = {.parameters = cases[i].parameters, .pace = cases[i].pace};
+        struct mf_plan plan;
+        char why[MF_PLAN_REASON];
+
+        CHECK(mf_plan_make(&(struct mf_plan_ask){&hardware, &two, &t, &options, NULL}, &plan) == MF_OK);
+        CHECK(mf_plan_get(&plan.settings, "split") == cases[i].split);
+        CHECK_SAYS(strncmp(mf_plan_why(&plan, why), cases[i].why, strlen(cases[i].why)) == 0, "%s", why);
+        CHECK(cases[i].split || *why == '\0');
         mf_plan_free(&plan);
     }
 }
@@ -439,6 +490,7 @@ int main(void)
     lines();
     names();
     search();
+    other_ways();
     narrowed();
     refusal();
     indivisible();

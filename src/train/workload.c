@@ -79,6 +79,95 @@ static size_t threads(const void *context, size_t ranks, size_t most)
     return most;
 }
 
+/* ---- ways of ranks ---- */
+
+size_t mf_train_way(const struct mf_plan_numbers *settings, const char *name)
+{
+    return mf_max(1, mf_plan_get(settings, name));
+}
+
+static struct mf_train_range range_of(struct mf_train_range wished, size_t asked)
+{
+    const int is = (int)mf_max(1, asked);
+
+    return wished.most ? wished : (struct mf_train_range){is, is};
+}
+
+static int is_in(struct mf_train_range range, size_t n) { return (int)n >= range.least && (int)n <= range.most; }
+
+/* Ranks that share layers are on one node. A stage has a block, at least. Fewer ranks with other samples would make
+ * more passes, or larger ones. */
+static int may_be(const struct mf_train_work *w, const struct mf_placement *place, size_t tensor, size_t stages)
+{
+    const struct mf_arch_args *a = &w->opts->args;
+    int rc;
+
+    if (w->batch && w->passes) return 0;
+    if (place->ranks % (tensor * stages) || (long)stages > a->depth + 1) return 0;
+    if (place->nodes > 1 && place->per_node % tensor) return 0;
+    rc = mf_arch_can_split(w->opts->arch, a, tensor);
+    mf_err_clear();
+    return rc == MF_OK;
+}
+
+/* The ways that these ranks have, that of the options first. Counts them up to number @p way, whose ranks of a layer
+ * and stages it finds. */
+static size_t find_way(const struct mf_train_work *w, const struct mf_placement *place, size_t way, size_t *tensor,
+                       size_t *stages)
+{
+    const struct mf_train_range layers = range_of(w->tensor, w->opts->tensor);
+    const struct mf_train_range pipe = range_of(w->stages, w->opts->stages);
+    size_t n = 1;
+
+    *tensor = (size_t)layers.least;
+    *stages = (size_t)pipe.least;
+    for (size_t t = *tensor; n <= way && t <= place->ranks && is_in(layers, t); ++t)
+        for (size_t p = (size_t)pipe.least; n <= way && p * t <= place->ranks && is_in(pipe, p); ++p) {
+            if ((int)t * (int)p == layers.least * pipe.least || !may_be(w, place, t, p)) continue;
+            *tensor = t;
+            *stages = p;
+            ++n;
+        }
+    return n;
+}
+
+/* The work of ranks that share layers and are stages. The samples of a step stay. */
+struct way {
+    struct mf_train_work work;
+    struct mf_train_opts opts;
+};
+
+static const struct mf_train_work *in_way(const struct mf_train_work *w, size_t ranks, size_t tensor, size_t stages,
+                                          struct way *to)
+{
+    *to = (struct way){*w, *w->opts};
+    to->work.effective = mf_train_effective(w, ranks);
+    to->work.opts = &to->opts;
+    to->opts.tensor = tensor;
+    to->opts.stages = stages;
+    if (tensor * stages > 1) to->work.offload.most = w->offload.least;
+    if (stages > 1 && w->stage.most > 1) to->work.stage.most = (int)mf_max((size_t)w->stage.least, 1);
+    return &to->work;
+}
+
+static const struct mf_train_work *in_plan(const struct mf_train_work *w, size_t ranks, const struct mf_plan_numbers *s,
+                                           struct way *to)
+{
+    return in_way(w, ranks, mf_train_way(s, "tensor"), mf_train_way(s, "stages"), to);
+}
+
+/* Trials and other ways are worthwhile only if a step takes at least this long. */
+static const double WORTH_SECONDS = 0.01;
+
+static size_t ways(const void *context, const struct mf_placement *place, double seconds)
+{
+    const struct mf_train_work *w = work_of(context);
+    size_t tensor, stages;
+
+    if (seconds > 0 && seconds < WORTH_SECONDS) return 1;
+    return find_way(w, place, SIZE_MAX, &tensor, &stages);
+}
+
 /* ---- settings ---- */
 
 static size_t stages(const struct mf_train_work *w) { return (size_t)(w->stage.most - w->stage.least) + 1; }
@@ -131,7 +220,7 @@ enum { BATCHES = 130 };
 /* Samples of a pass to try, from all that a rank has in a step down to one: for 1, 2, 3, 4, 6, 8, 12, ... passes. */
 static size_t batches_of(const struct mf_train_work *w, size_t ranks, size_t least, size_t batch[BATCHES])
 {
-    const size_t each = each_of(w, ranks), stages = mf_max(1, w->opts->stages);
+    const size_t each = each_of(w, ranks), deep = mf_max(1, w->opts->stages);
     size_t n = 0, passes = 1;
 
     if (w->opts->slots) {
@@ -143,8 +232,8 @@ static size_t batches_of(const struct mf_train_work *w, size_t ranks, size_t lea
         return !w->exact || is_exact(w, ranks, batch[0], cut(each, batch[0]));
     }
     if (each < least) least = each;
-    if (stages > 1) {
-        while (passes < MF_TRAIN_AHEAD * stages) passes *= 2;
+    if (deep > 1) {
+        while (passes < MF_TRAIN_AHEAD * deep) passes *= 2;
         passes = mf_min(each, passes);
         least = 1;
     }
@@ -170,17 +259,17 @@ static size_t readers_of(const struct mf_train_work *w, const struct mf_placemen
     return !place->device ? 1 : place->threads < 3 ? place->threads : 3;
 }
 
-static int settings(const void *context, const struct mf_placement *place, size_t level, size_t trial,
-                    struct mf_plan_numbers *s)
+/* In one way. */
+static int settings_in(const struct mf_train_work *w, const struct mf_placement *place, size_t level, size_t trial,
+                       struct mf_plan_numbers *s)
 {
-    const struct mf_train_work *w = work_of(context);
     const size_t stage = level < stages(w) ? level : stages(w) - 1, more = level - stage;
     const size_t again = more < span(w->recompute) ? more : span(w->recompute), offload = more - again;
-    const int is_last = level + 1 == levels(context, place->apart);
+    const int is_last = level + 1 == levels(w, place->apart);
     const size_t sharers = mf_train_data(w->opts, place->ranks);
     size_t batch[BATCHES], n;
 
-    if (place->ranks > most_ranks(context)) return 0;
+    if (place->ranks > most_ranks(w)) return 0;
     if (place->ranks % mf_train_crew(w->opts)) return 0;
     if (w->offload.least && !place->apart) return 0;                  /* there is no other memory */
     if (sharers == 1 && more == 0 && level > 0 && !is_last) return 0; /* nobody to share with */
@@ -195,15 +284,31 @@ static int settings(const void *context, const struct mf_placement *place, size_
     set_rare(s, "offload", (size_t)w->offload.least + offload);
     set_rare(s, "spill", w->spill);
     mf_plan_set(s, "readers", readers_of(w, place));
+    set_rare(s, "tensor", w->opts->tensor > 1 ? w->opts->tensor : 0);
+    set_rare(s, "stages", w->opts->stages > 1 ? w->opts->stages : 0);
     return 1;
+}
+
+static int settings(const void *context, const struct mf_placement *place, size_t level, size_t trial,
+                    struct mf_plan_numbers *s)
+{
+    const size_t all = levels(context, place->apart);
+    const struct mf_train_work *w = work_of(context);
+    size_t tensor, pipe;
+    struct way way;
+
+    find_way(w, place, level / all, &tensor, &pipe);
+    w = in_way(w, place->ranks, tensor, pipe, &way);
+    return level % all < levels(w, place->apart) && settings_in(w, place, level % all, trial, s);
 }
 
 /* Pieces of parameters are padded to equal sizes; runs of slots and stages are not. */
 static uint64_t share(const void *context, const struct mf_plan_numbers *settings, size_t ranks, size_t rank)
 {
-    (void)settings;
-    (void)ranks;
-    return work_of(context)->opts->slots ? rank : mf_train_stage(work_of(context)->opts, rank);
+    struct way way;
+    const struct mf_train_work *w = in_plan(work_of(context), ranks, settings, &way);
+
+    return w->opts->slots ? rank : mf_train_stage(w->opts, rank);
 }
 
 /* Every setting makes the same step. */
@@ -222,6 +327,8 @@ void mf_train_take_settings(const struct mf_plan_numbers *s, struct mf_train_opt
     opts->offload = (int)mf_plan_get(s, "offload");
     opts->spill = mf_plan_get(s, "spill");
     opts->readers = mf_plan_get(s, "readers");
+    opts->tensor = mf_train_way(s, "tensor");
+    opts->stages = mf_train_way(s, "stages");
 }
 
 void mf_train_give_settings(const struct mf_train_opts *opts, struct mf_plan_numbers *s)
@@ -232,6 +339,8 @@ void mf_train_give_settings(const struct mf_train_opts *opts, struct mf_plan_num
     set_rare(s, "offload", (size_t)opts->offload);
     set_rare(s, "spill", opts->spill);
     mf_plan_set(s, "readers", opts->readers);
+    set_rare(s, "tensor", opts->tensor > 1 ? opts->tensor : 0);
+    set_rare(s, "stages", opts->stages > 1 ? opts->stages : 0);
 }
 
 /* With full passes only where half of one is whole. */
@@ -265,17 +374,29 @@ int mf_train_shrink(const struct mf_train_work *w, size_t ranks, struct mf_train
 static const char *const shared_words[] = {"nothing", "the moments of the optimiser", "moments and gradients",
                                            "moments, gradients and parameters"};
 
+/* Why ranks share layers, or are stages, where nobody asked for it. */
+static void note_way(const struct mf_train_opts *o, struct mf_plan *p)
+{
+    char why[MF_PLAN_REASON], layers[60] = "", pipe[60] = "";
+
+    if (!*mf_plan_why(p, why)) return;
+    if (o->tensor > 1) snprintf(layers, sizeof layers, "%zu ranks share every layer", o->tensor);
+    if (o->stages > 1)
+        snprintf(pipe, sizeof pipe, "%s%zu stages share the blocks", o->tensor > 1 ? ", and " : "", o->stages);
+    mf_plan_note(p, "%s%s: without that %s", layers, pipe, why);
+}
+
 static void finish(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
                    struct mf_plan *p)
 {
-    const struct mf_train_work *w = work_of(context);
-    const size_t effective = mf_train_effective(w, place->ranks), zero = mf_plan_get(&p->settings, "zero");
+    struct way way;
+    const struct mf_train_work *w = in_plan(work_of(context), place->ranks, &p->settings, &way);
+    const size_t effective = w->effective, zero = mf_plan_get(&p->settings, "zero");
     const size_t sharers = mf_train_data(w->opts, place->ranks), passes = mf_plan_get(&p->settings, "passes");
     const size_t rows = mf_plan_get(&p->settings, "batch") * passes * sharers;
 
     mf_plan_set(&p->derived, "effective_batch", effective);
-    if (w->opts->tensor > 1) mf_plan_set(&p->derived, "tensor", w->opts->tensor);
-    if (w->opts->stages > 1) mf_plan_set(&p->derived, "stages", w->opts->stages);
+    note_way(w->opts, p);
     if (passes < w->opts->stages)
         mf_plan_note(p, "%zu pass%s fewer than the %zu stages of the pipeline, which wait for %.0f %% of a step",
                      passes, passes == 1 ? " is" : "es are", w->opts->stages,
@@ -293,22 +414,16 @@ static void finish(const void *context, const struct mf_placement *place, const 
 
 static const char *const again_words[] = {"nothing", "norms and activations", "all of a block"};
 
-/* 1: it is not there. */
-static size_t derived(const struct mf_plan *p, const char *name)
-{
-    return mf_plan_find(&p->derived, name) ? mf_plan_get(&p->derived, name) : 1;
-}
-
 static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
 {
     const struct mf_plan_numbers *s = &p->settings;
-    const size_t tensor = derived(p, "tensor"), stages = derived(p, "stages"), ranks = p->ranks / tensor / stages;
+    const size_t tensor = mf_train_way(s, "tensor"), pipe = mf_train_way(s, "stages"), ranks = p->ranks / tensor / pipe;
 
     mf_plan_say(lines, "step", "%zu samples: %zu rank%s x %zu pass%s of %zu",
                 mf_plan_get(&p->derived, "effective_batch"), ranks, MF_S(ranks), mf_plan_get(s, "passes"),
                 mf_plan_get(s, "passes") == 1 ? "" : "es", mf_plan_get(s, "batch"));
     if (tensor > 1) mf_plan_say(lines, "layers", "%zu ranks share each of them", tensor);
-    if (stages > 1) mf_plan_say(lines, "pipeline", "%zu stages", stages);
+    if (pipe > 1) mf_plan_say(lines, "pipeline", "%zu stages", pipe);
     mf_plan_say(lines, "zero", "%zu", mf_plan_get(s, "zero"));
     mf_plan_say(lines, "again", "%s is computed a second time in backward", again_words[mf_plan_get(s, "recompute")]);
     if (mf_plan_get(s, "offload")) mf_plan_say(lines, "offload", "the optimiser works in host memory");
@@ -320,14 +435,14 @@ static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
 
 /* ---- trials ---- */
 
-/* Trials are worthwhile only if a step takes at least this long. */
-static const double WORTH_SECONDS = 0.01, NEVER = 1e9;
+static const double NEVER = 1e9;
 enum { WORTH_STEPS = 200, MEASURED = 2 };
 
 /* The planned samples of a pass, half of it, a quarter. */
 static size_t rivals(const void *context, const struct mf_plan *p, struct mf_plan_numbers rival[MF_PLAN_TRIALS])
 {
-    const struct mf_train_work *w = work_of(context);
+    struct way way;
+    const struct mf_train_work *w = in_plan(work_of(context), p->ranks, &p->settings, &way);
     size_t batch[BATCHES], n, k = 0, count = 1;
 
     if (w->worth && (w->opts->schedule.steps < WORTH_STEPS || p->cost.total < WORTH_SECONDS)) return 0;
@@ -388,7 +503,10 @@ static void fix(void *context, const struct mf_plan_numbers *tried)
 {
     struct mf_train_work *w = context;
     const int zero = (int)mf_plan_get(tried, "zero"), again = (int)mf_plan_get(tried, "recompute");
+    const int tensor = (int)mf_train_way(tried, "tensor"), pipe = (int)mf_train_way(tried, "stages");
 
+    w->tensor = (struct mf_train_range){tensor, tensor};
+    w->stages = (struct mf_train_range){pipe, pipe};
     w->batch = mf_plan_get(tried, "batch");
     w->stage = (struct mf_train_range){zero, zero};
     w->recompute = (struct mf_train_range){again, again};
@@ -411,6 +529,7 @@ const struct mf_plan_workload mf_train_workload = {.step = "step",
                                                    .most_ranks = most_ranks,
                                                    .threads = threads,
                                                    .levels = levels,
+                                                   .ways = ways,
                                                    .settings = settings,
                                                    .share = share,
                                                    .bytes = mf_train_bytes,

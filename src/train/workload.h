@@ -1,6 +1,7 @@
 /* A training as a workload of the planner (src/plan/workload.h). Its settings are "batch" (samples of one pass),
  * "passes" (of a rank in one step), "zero", "recompute" (enum mf_recompute) and "readers". "offload" and "spill"
- * [bytes] are there where they are not 0. None of them changes what a step computes.
+ * [bytes] are there where they are not 0. "tensor" is ranks that share every layer, and "stages" is of a pipeline. They
+ * are there where they are not 1. None of them changes what a step computes.
  */
 #ifndef MF_TRAIN_WORKLOAD_H
 #define MF_TRAIN_WORKLOAD_H
@@ -25,8 +26,9 @@ struct mf_train_work {
     size_t batch, passes;
     int exact; /* every pass is full */
     struct mf_train_range stage, recompute, offload;
-    size_t spill; /* [bytes] */
-    long readers; /* -1: free */
+    struct mf_train_range tensor, stages; /* from 1 on; most 0: as in opts */
+    size_t spill;                         /* [bytes] */
+    long readers;                         /* -1: free */
 
     /* for trials: ranks and queue of the run; worth: skip trials that cost too much of a run */
     const struct mf_comm *comm;
@@ -42,6 +44,9 @@ extern const struct mf_plan_workload mf_train_workload;
 
 /** The lines of a problem that options alone decide: verb and network. */
 void mf_train_describe(const struct mf_train_opts *opts, struct mf_plan_lines *lines);
+
+/** Ranks that share every layer (@p name "tensor"), or stages of a pipeline ("stages"), by a plan's settings. */
+size_t mf_train_way(const struct mf_plan_numbers *settings, const char *name);
 
 /** Samples of a step on so many ranks. */
 size_t mf_train_effective(const struct mf_train_work *work, size_t ranks);
@@ -63,7 +68,7 @@ int mf_train_print_lists(const struct mf_train_work *work, const struct mf_plan_
 /* -- parts of the workload -- */
 
 /* Facts of a step. Traffic, gradients and what ranks exchange are in bytes. MF_TRAIN_SUMMED and MF_TRAIN_SUMS are bytes
- * and number of the sums over ranks that share layers. */
+ * and number of the sums over ranks that share layers. MF_TRAIN_MESSAGES are bytes between stages. */
 enum {
     MF_TRAIN_OPERATIONS,
     MF_TRAIN_TRAFFIC,
@@ -71,7 +76,8 @@ enum {
     MF_TRAIN_NODES,
     MF_TRAIN_EXCHANGED,
     MF_TRAIN_SUMMED,
-    MF_TRAIN_SUMS
+    MF_TRAIN_SUMS,
+    MF_TRAIN_MESSAGES
 };
 
 int mf_train_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,

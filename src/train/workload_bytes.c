@@ -214,15 +214,24 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
 
 /* ---- facts ---- */
 
-/* A sum is a scatter and a gather. @p layers: over ranks that share layers; 0: all others. */
-static double exchanged_of(const struct mf_list *list, int layers)
+/* Who exchanges: stages, ranks that share layers, or others. */
+static int partners_of(const struct mf_node *node)
+{
+    if (node->op == MF_OP_START &&
+        (node->attr.exchange == MF_EXCHANGE_SEND || node->attr.exchange == MF_EXCHANGE_RECEIVE))
+        return MF_TRAIN_MESSAGES;
+    return node->attr.group == MF_GROUP_TENSOR ? MF_TRAIN_SUMMED : MF_TRAIN_EXCHANGED;
+}
+
+/* A sum is a scatter and a gather. @p partners: as partners_of(). */
+static double exchanged_of(const struct mf_list *list, int partners)
 {
     double sum = 0;
 
     for (size_t i = 0; i < list->nodes; ++i) {
         const struct mf_node *node = &list->node[i];
 
-        if ((node->attr.group == MF_GROUP_TENSOR) != layers) continue;
+        if (partners_of(node) != partners) continue;
         sum += (double)mf_node_traded(list->net, node);
         if (node->op == MF_OP_START)
             sum += (node->attr.exchange == MF_EXCHANGE_SUM ? 2 : 1) *
@@ -242,13 +251,14 @@ static double sums_of(const struct mf_list *list)
 
 static void count(const struct mf_network *n, const struct mf_list *list, double times, double fact[MF_PLAN_FACTS])
 {
+    static const int partners[] = {MF_TRAIN_EXCHANGED, MF_TRAIN_SUMMED, MF_TRAIN_MESSAGES};
+
     if (!list) return;
     fact[MF_TRAIN_SUMS] += times * sums_of(list);
     fact[MF_TRAIN_OPERATIONS] += times * mf_network_operations(n, list);
     fact[MF_TRAIN_TRAFFIC] += times * mf_list_traffic(list);
     fact[MF_TRAIN_NODES] += times * (double)list->nodes;
-    fact[MF_TRAIN_EXCHANGED] += times * exchanged_of(list, 0);
-    fact[MF_TRAIN_SUMMED] += times * exchanged_of(list, 1);
+    for (int k = 0; k < 3; ++k) fact[partners[k]] += times * exchanged_of(list, partners[k]);
 }
 
 static void count_all(const struct dry *d, double times, double fact[MF_PLAN_FACTS])
@@ -260,7 +270,9 @@ static void count_all(const struct dry *d, double times, double fact[MF_PLAN_FAC
     count(n, n->first.list, times, fact);
     count(n, n->inner.list, passes > 2 ? times * ((double)passes - 2) : 0, fact);
     count(n, n->last.list, d->wish.slots || n->slots ? times * (double)passes : times, fact);
-    if (n->slots) count(n, n->slot[0].backward, times * (double)passes, fact);
+    for (int k = 0; n->slots && k < 3; ++k)
+        count(n, (struct mf_list *const[]){n->slot[0].take, n->slot[0].backward, n->slot[0].give}[k],
+              times * (double)passes, fact);
     count(n, n->reduce, times, fact);
     count(n, n->optimise, times, fact);
     fact[MF_TRAIN_GRADIENTS] += gradients;
@@ -325,6 +337,15 @@ static double exchange(const struct mf_placement *place, size_t members, size_t 
     return here < ranks ? seconds + moved / here / r->network : seconds;
 }
 
+/* @p bytes are sent to, or come from, the next stage, which is @p here on this node. */
+static double messages(const struct mf_placement *place, int here, const struct mf_rates *r, double bytes)
+{
+    const double seconds = bytes / (place->nccl ? r->link : place->device ? r->to_host : r->memory);
+
+    if (bytes <= 0) return 0;
+    return here ? seconds : seconds + bytes / r->network;
+}
+
 /* Gradients go to the host beside backward, which is not paid again; parameters come back beside the update, which
  * reads and writes 28 bytes of a parameter. Exchanges and updates are of this rank's piece. */
 static double offload(const struct mf_placement *place, const struct mf_rates *r,
@@ -351,18 +372,18 @@ void mf_train_price(const void *work, const struct mf_placement *place, size_t r
                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
 {
     const struct mf_train_work *w = work;
-    const size_t tensor = mf_max(1, w->opts->tensor), here = mf_plan_sharers(place, rank, 0);
-    const size_t crew = mf_train_crew(w->opts);
+    const size_t tensor = mf_train_way(settings, "tensor"), stages = mf_train_way(settings, "stages");
+    const size_t here = mf_plan_sharers(place, rank, 0), crew = tensor * stages;
 
     mf_plan_pay_lists(cost, place, rates, w->opts->type != MF_F32, fact[MF_TRAIN_OPERATIONS], fact[MF_TRAIN_TRAFFIC]);
     mf_plan_pay(cost, "exchange",
                 exchange(place, place->ranks / crew, mf_max(1, here / crew), rates, fact[MF_TRAIN_EXCHANGED]) +
-                    exchange(place, tensor, here, rates, fact[MF_TRAIN_SUMMED]));
+                    exchange(place, tensor, here, rates, fact[MF_TRAIN_SUMMED]) +
+                    messages(place, here > tensor, rates, fact[MF_TRAIN_MESSAGES]));
     if (mf_plan_get(settings, "offload"))
         mf_plan_pay(cost, "offload", offload(place, rates, settings, fact[MF_TRAIN_GRADIENTS]));
     mf_plan_pay(cost, "waiting", waiting(place, settings, fact[MF_TRAIN_NODES], fact[MF_TRAIN_SUMS], tensor, here));
-    if (w->opts->stages > 1) /* a stage waits for the first and the last micro-batches */
-        mf_plan_pay(cost, "pipeline",
-                    cost->total * (double)(w->opts->stages - 1) / (double)mf_plan_get(settings, "passes"));
+    if (stages > 1) /* a stage waits for the first and the last micro-batches */
+        mf_plan_pay(cost, "pipeline", cost->total * (double)(stages - 1) / (double)mf_plan_get(settings, "passes"));
     cost->tried = cost->total;
 }

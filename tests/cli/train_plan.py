@@ -60,7 +60,32 @@ def short_of_memory():
     check(settings["batch"] == 32 and settings["zero"] + settings["recompute"] > 0, f"a fixed batch in half of the memory: {settings}")
     check("plan: backward computes activations a second time" in err or "plan: ranks share" in err, f"what was done for it: {err}")
     done = run("train", "classify", *SMALL, "--results-dir", "run", "--restart", "no", *wide, "--memory-limit", 1, ranks=2)
-    check(done.status == 5 and "nothing fits into memory: the smallest plan (2 ranks, batch 1, passes 32, zero 3" in done.err, f"{done}")
+    check(done.status == 5 and "nothing fits into memory: the smallest plan (2 ranks, batch 1, passes 64, zero 0, recompute 2, readers 1, tensor 2)" in done.err, f"{done}")
+
+
+def ways():
+    """Ranks share layers, or are stages, only where the plain run does not fit, or a step is a tenth shorter. The run stays in its plan."""
+    wide = ("--arch", "vit", "--patch", 4, "--width", 96, "--depth", 3, "--effective-batch", 8, "--threads", 1)
+    vit = (*wide, "--heads", 4)
+    free, err = train(*vit, ranks=2)
+    check("tensor" not in (is_ := as_planned(free, "enough memory")) and "stages" not in is_ and "without that" not in err, f"enough memory: {free['plan']}")
+    for ranks, limit, way in ((2, 3, "2 ranks share every layer"), (4, 2, "4 ranks share every layer"), (4, 3, "stages share the blocks")):
+        more = "stages" in way  # three heads cannot be shared by four ranks
+        tight, err = train(*wide, "--heads", 3 if more else 4, "--memory-limit", limit, ranks=ranks)
+        settings = as_planned(tight, f"{ranks} ranks, {limit} MiB")
+        check(settings.get("stages" if more else "tensor", 1) > 1 and max(tight["peak_bytes"]["arena"]) <= limit << 20, f"{ranks} ranks, {limit} MiB: {tight}")
+        check(re.search(f"plan: .*{way}: without that rank 0 needs .* for arrays, {limit}.0 MiB are available", err), err)
+        check(more or abs(tight["validation"]["loss"] - free["validation"]["loss"]) < 1e-5, f"another loss: {tight}, {free}")
+    words = ("train", "classify", *SMALL, "--results-dir", "run", "--restart", "no", *vit, "--memory-limit", 3)
+    done = run("plan", *words[:4], *vit, "--memory-limit", 3, "--ranks", 2, "--tp", 1, "--pp", 1)
+    check(done.status == 5 and "(2 ranks, batch 1, passes 4, zero 3, recompute 2, readers 1) needs" in done.err, f"the user's own ways: {done}")
+    said = json.loads(plan("--data", "set.h5", *vit, "--memory-limit", 3, "--ranks", 2, "--output", "ways.json", "--json"))
+    check(said["settings"]["tensor"] == 2 and any("without that rank 0 needs" in n for n in said["notes"]), f"{said}")
+    check({c["settings"].get("stages", 1) for c in said["candidates"]} == {1, 2}, f"all ways are tried: {said['candidates']}")
+    result, err = train(*vit, "--plan", "ways.json", ranks=2)
+    check(as_planned(result, "a stored plan")["tensor"] == 2 and "2 ranks share every layer" in err, f"{result['plan']}")
+    done = run(*words, "--plan", "ways.json", "--tp", 1, ranks=2)
+    check(done.status == 2 and "--plan 'ways.json' says tensor 2, and by its options this run has 1" in done.err, f"{done}")
 
 
 def another_memory():
@@ -275,6 +300,7 @@ done = run("synth", "--num-samples", 120, "--size", 24, 24, "--output", "set.h5"
 check(done.status == 0, f"{done}")
 exact()
 short_of_memory()
+ways()
 another_memory()
 out_of_memory()
 ladder()

@@ -167,6 +167,8 @@ static void exact(const struct mf_comm *comm)
         mf_plan_set(&settings, "zero", comm->size > 1 && !opts.slots && !opts.stages ? pick(9 * k + 4, 4) : 0);
         mf_plan_set(&settings, "recompute", pick(9 * k + 5, 3));
         mf_plan_set(&settings, "readers", pick(9 * k + 6, 3));
+        mf_plan_set(&settings, "tensor", opts.tensor);
+        mf_plan_set(&settings, "stages", opts.stages);
         compare(comm, &w, &settings, device_backend());
         mf_plan_set(&settings, "offload", !opts.tensor && !opts.stages);
         mf_plan_set(&settings, "spill", k % 2 && !opts.tensor && !opts.stages ? 1024 : 0);

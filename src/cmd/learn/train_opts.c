@@ -110,9 +110,11 @@ const struct mf_opt mf_train_rows[] = {
         "with --deterministic: parts of a step, a power of two; the result depends on them; left out: about 8 samples "
         "each"),
     ROW("tp", tensor, MF_LONG, NULL,
-        "ranks that share every layer (vit), and pass the same samples; left out: 1, every rank has whole layers"),
+        "ranks that share every layer (vit), and pass the same samples; left out: 1, every rank has whole layers, "
+        "unless "
+        "the plan finds that they do not fit, or that a step becomes a tenth shorter"),
     ROW("pp", stages, MF_LONG, NULL,
-        "stages of a pipeline, each with some of the blocks; left out: 1, every rank has all blocks"),
+        "stages of a pipeline, each with some of the blocks; left out: 1, every rank has all blocks, or as --tp"),
     ROW("exact-batch", exact, MF_FLAG, NULL,
         "refuse an --effective-batch that is no whole number of full passes of all ranks; without it some passes "
         "have fewer samples"),
@@ -350,6 +352,25 @@ int mf_train_check_memories(const struct mf_train_cmd *o, const char *device, in
                    asked ? "offload optimizer" : "spill-activations", device);
 }
 
+static struct mf_train_range way_of(long asked, int free)
+{
+    return asked  ? (struct mf_train_range){(int)asked, (int)asked}
+           : free ? (struct mf_train_range){1, MF_STAGES}
+                  : (struct mf_train_range){1, 1};
+}
+
+/* Ranks that share layers, and stages, where options leave them open and results do not depend on them. */
+static void free_ways(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_train_opts *opts,
+                      struct mf_train_work *work)
+{
+    const int free =
+        !s->common->deterministic && !work->offload.least && !o->spill && strcmp(o->strategy, "data_parallel") == 0;
+
+    work->tensor = way_of(o->tensor, free && !opts->grows);
+    if (strcmp(o->strategy, "pipeline_parallel") != 0)
+        work->stages = way_of(o->stages, free && !opts->task->learn->forward && work->stage.least < 2);
+}
+
 struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct mf_train_cmd *o,
                                       const struct mf_dataset *set, const struct mf_train_opts *opts)
 {
@@ -368,6 +389,7 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
                                  .comm = s->comm,
                                  .worth = !o->auto_batch};
 
+    free_ways(s, o, opts, &work);
     if (mf_train_crew(opts) > 1) work.offload.most = work.offload.least;
     if (opts->stages > 1 && work.stage.most > 1) work.stage.most = 1;
     if (opts->slots) { /* the same bits, whatever fits */

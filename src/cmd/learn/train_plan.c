@@ -16,6 +16,15 @@ struct planned {
     struct mf_train_work work;
 };
 
+static int check_way(struct mf_train_range range, const char *path, const struct mf_plan *file, const char *name)
+{
+    const int is = (int)mf_train_way(&file->settings, name);
+
+    if (range.most == 0 || (is >= range.least && is <= range.most)) return MF_OK;
+    return mf_fail(MF_USAGE, "--plan '%.200s' says %s %d, and by its options this run has %d", path, name, is,
+                   range.least);
+}
+
 /* Refuses a stored plan that contradicts the user. On one rank there is nothing to share. */
 static int check_given(const struct mf_train_work *w, const char *path, const struct mf_plan *file)
 {
@@ -24,6 +33,8 @@ static int check_given(const struct mf_train_work *w, const char *path, const st
     if (w->readers >= 0) MF_TRY(mf_plan_for_setting(path, file, "readers", "--num-workers", (size_t)w->readers));
     if (file->ranks > 1 && w->stage.least == w->stage.most)
         MF_TRY(mf_plan_for_setting(path, file, "zero", "--zero", (size_t)w->stage.least));
+    MF_TRY(check_way(w->tensor, path, file, "tensor"));
+    MF_TRY(check_way(w->stages, path, file, "stages"));
     if (w->recompute.least == w->recompute.most)
         MF_TRY(mf_plan_for_setting(path, file, "recompute", "--recompute", (size_t)w->recompute.least));
     if (w->offload.least && !mf_plan_get(&file->settings, "offload"))
@@ -186,6 +197,7 @@ static struct mf_train_work work_here(const struct mf_session *s, const struct m
 {
     struct mf_train_work work = mf_train_work_of(s, o, set, opts);
 
+    work.effective = opts->effective;
     if (!mf_apart(s->queue)) work.offload.most = work.offload.least;
     return work;
 }

@@ -226,7 +226,9 @@ static int run(struct mf_session *s, void *options)
 static const char text[] =
     "Plans a run of train classify, regress, unet, vqa or moe with these options: ranks, samples of a pass, passes of "
     "a step, "
-    "what ranks share (ZeRO), and what backward computes again. It says the bytes of a rank (from the lists that it "
+    "what ranks share (ZeRO), and what backward computes again. Where that does not fit, or where a step becomes a "
+    "tenth "
+    "shorter, ranks share layers (--tp) or are stages (--pp). It says the bytes of a rank (from the lists that it "
     "would walk, so they are exact), seconds of a step by a model (docs/PLANNER.md), and the settings that were "
     "rejected. The samples are those of --data, or of --size, --channels and --classes. --device auto plans for GPUs "
     "where every rank has one, else for cores. If nothing fits, the exit status is 5. --verify makes steps on "

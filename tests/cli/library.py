@@ -50,7 +50,7 @@ def blobs(shape, levels, seed):
 def any_case():
     """An array and options that fit it."""
     volume = RANDOM.random() < 0.3
-    shape = (18, 20, 22) if volume else (RANDOM.randint(24, 50), RANDOM.randint(24, 50))
+    shape = (12, 13, 14) if volume else (RANDOM.randint(24, 50), RANDOM.randint(24, 50))
     levels = RANDOM.choice([2, 2, 3, 4])
     array = blobs(shape, levels, RANDOM.randrange(1000)).astype(RANDOM.choice(["u1", "<i4", ">i2", "<f4", ">f8", "u8"]))
     options = {"limit_to": RANDOM.randint(2, min(shape) // 2)}
@@ -66,9 +66,9 @@ def any_case():
     if RANDOM.random() < 0.3:
         options["no_multigrid_descriptor"] = True
     if RANDOM.random() < 0.5:
-        options["measures"] = RANDOM.sample(["surface", "euler", "clusters", "chords"], 2)
+        options["measures"] = RANDOM.sample(["surface", "euler", "clusters", "chords", "local_fraction", "boundaries"], 2)
     if RANDOM.random() < 0.5:
-        options["descriptor_types"] = ["FFTCorrelations"] + RANDOM.sample(["LinealPath", "PhaseSpecificLinealPath"], 1)[:1]
+        options["descriptor_types"] = ["FFTCorrelations", RANDOM.choice(["LinealPath", "StructureTensor", "LinealPathExact", "Patches"])]
     if volume and RANDOM.random() < 0.5:
         options["isotropic"] = True
     if RANDOM.random() < 0.3:

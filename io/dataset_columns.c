@@ -364,12 +364,13 @@ static int copy(const struct mf_columns *c)
     return rc;
 }
 
+/* NULL: no memory. */
 static float *new_table(const struct mf_columns *c)
 {
     const struct mf_dataset *set = c->set;
-    float *table = MF_MUST(calloc(set->samples * c->reals, sizeof *table), "columns");
+    float *table = calloc(set->samples * c->reals, sizeof *table);
 
-    for (size_t i = 0; i < set->samples; ++i) {
+    for (size_t i = 0; table && i < set->samples; ++i) {
         float *row = table + i * c->reals;
 
         if (set->reals) memcpy(row, set->real + i * set->reals, set->reals * sizeof *row);
@@ -394,8 +395,9 @@ static int put_table(struct mf_h5 *h5, const struct mf_columns *c)
 {
     const char *path = mf_set_parts[MF_PART_REAL].path;
     float *table = new_table(c);
-    int rc = mf_h5_has(h5, path) ? mf_h5_remove(h5, path) : MF_OK;
+    int rc = table ? MF_OK : mf_fail(MF_MEMORY, "no memory for the columns of '%s'", c->path);
 
+    if (rc == MF_OK && mf_h5_has(h5, path)) rc = mf_h5_remove(h5, path);
     if (rc == MF_OK) rc = mf_h5_write(h5, path, MF_H5_F32, 2, (size_t[2]){c->set->samples, c->reals}, table);
     free(table);
     MF_TRY(rc);

@@ -133,9 +133,11 @@ static int put_packed(struct making *m, size_t first, const char *all, const siz
 static int put_all_packed(struct making *m)
 {
     const size_t most = own_of(m, 0).count;
-    void *packed = MF_MUST(malloc(compressBound(m->lay.rows * m->lay.bytes)), "a compressed sample"), *all;
+    const size_t room = compressBound(m->lay.rows * m->lay.bytes);
     size_t *offset = MF_MUST(calloc((size_t)m->comm->size + 1, sizeof *offset), "a compressed sample");
-    int rc = MF_OK;
+    void *packed = malloc(room), *all;
+    int rc =
+        mf_agree(m->comm, packed ? MF_OK : mf_fail(MF_MEMORY, "no memory for a compressed sample of %zu bytes", room));
 
     for (size_t k = 0; rc == MF_OK && k < most; k += m->lay.rows) {
         size_t bytes = 0;
@@ -226,14 +228,19 @@ static int ask(struct making *m)
 
 /* ---- all of it ---- */
 
-static void take_memory(struct making *m)
+static int take_memory(struct making *m)
 {
     const struct mf_dataset_wish *w = m->wish;
+    int has;
 
-    m->x = MF_MUST(malloc(m->lay.rows * m->lay.bytes), "a sample");
-    m->split = MF_MUST(calloc(w->samples + 1, 1), "splits");
-    for (int p = 0; p < MF_PARTS; ++p)
-        m->array[p] = MF_MUST(calloc((m->own.count + 1) * (m->lay.columns[p] + 1), mf_set_parts[p].size), "properties");
+    m->x = mf_fault("io.samples") ? NULL : malloc(m->lay.rows * m->lay.bytes);
+    m->split = calloc(w->samples + 1, 1);
+    has = m->x && m->split;
+    for (int p = 0; p < MF_PARTS; ++p) {
+        m->array[p] = calloc((m->own.count + 1) * (m->lay.columns[p] + 1), mf_set_parts[p].size);
+        has = has && m->array[p];
+    }
+    return has ? MF_OK : mf_fail(MF_MEMORY, "no memory for what is said of %zu samples", w->samples);
 }
 
 static void give_memory(struct making *m)
@@ -314,8 +321,8 @@ int mf_dataset_write(const struct mf_comm *comm, const char *path, const struct 
 
     mf_set_lay(wish, &m.lay);
     m.own = own_of(&m, comm->rank);
-    take_memory(&m);
-    rc = write_alone(&m, path, provenance);
+    rc = mf_agree(comm, take_memory(&m));
+    if (rc == MF_OK) rc = write_alone(&m, path, provenance);
     give_memory(&m);
     return rc;
 }

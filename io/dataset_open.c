@@ -54,10 +54,25 @@ static int check_head(const char *path, const struct mf_set_head *h)
     return wrong ? mf_fail(MF_INPUT, "cannot use dataset '%s': unusable %s in it", path, wrong) : MF_OK;
 }
 
-/* Makes room for what the head announces; the same on every rank. */
-static void make_arrays(struct mf_dataset *set, const struct mf_set_head *h)
+static int no_memory(const struct mf_dataset *set)
+{
+    return mf_fail(MF_MEMORY, "no memory for what '%s' says of its %zu samples", set->path, set->samples);
+}
+
+/* Zeros; *has becomes 0 where there is no memory. */
+static void *room(size_t bytes, int *has)
+{
+    void *memory = mf_fault("io.dataset") ? NULL : calloc(1, bytes + 1);
+
+    if (!memory) *has = 0;
+    return memory;
+}
+
+/* Makes room for what the head announces. */
+static int make_arrays(struct mf_dataset *set, const struct mf_set_head *h)
 {
     struct mf_dataset_places *w = set->where;
+    int has = 1;
 
     set->samples = set->items = h->samples;
     set->ndim = h->ndim;
@@ -73,22 +88,22 @@ static void make_arrays(struct mf_dataset *set, const struct mf_set_head *h)
     set->compressed = h->deflate;
     set->ours = h->ours;
     set->split_given = h->columns[MF_PART_SPLIT] > 0;
-    set->class_name = MF_MUST(calloc(set->classes + 1, sizeof *set->class_name), "a dataset");
-    set->real_name = MF_MUST(calloc(set->reals + 1, sizeof *set->real_name), "a dataset");
+    set->class_name = room(set->classes * sizeof *set->class_name, &has);
+    set->real_name = room(set->reals * sizeof *set->real_name, &has);
     w->offset = h->offset;
     w->chunks = (struct mf_h5_chunks){h->rows, h->chunks, h->deflate, h->shuffle, NULL};
-    w->chunks.place = MF_MUST(calloc(h->chunks + 1, sizeof *w->chunks.place), "a dataset");
+    w->chunks.place = room(h->chunks * sizeof *w->chunks.place, &has);
     for (int p = 0; p < MF_PARTS; ++p)
-        if (h->columns[p]) w->array[p] = MF_MUST(malloc(mf_set_part_bytes(h, p)), "a dataset");
+        if (h->columns[p]) w->array[p] = room(mf_set_part_bytes(h, p), &has);
     for (int p = 0; p < MF_PARTS; ++p) {
         w->part[p][0] = h->at[p];
         w->part[p][1] = h->at[p] ? h->at[p] + mf_set_part_bytes(h, p) : 0;
     }
-    if (!w->array[MF_PART_SPLIT]) w->array[MF_PART_SPLIT] = MF_MUST(calloc(h->samples, 1), "a dataset");
-    if (!w->array[MF_PART_MOMENTS] && !h->phases) { /* both are measured */
+    if (!h->columns[MF_PART_SPLIT]) w->array[MF_PART_SPLIT] = room(h->samples, &has);
+    if (!h->columns[MF_PART_MOMENTS] && !h->phases) { /* both are measured */
         free(w->array[MF_PART_RANGE]);
         for (int p = MF_PART_MOMENTS; p <= MF_PART_RANGE; ++p)
-            w->array[p] = MF_MUST(calloc(h->samples * 2 * h->dims[3], mf_set_parts[p].size), "a dataset");
+            w->array[p] = room(h->samples * 2 * h->dims[3] * mf_set_parts[p].size, &has);
     }
     set->label = w->array[MF_PART_LABEL];
     set->real = w->array[MF_PART_REAL];
@@ -98,6 +113,7 @@ static void make_arrays(struct mf_dataset *set, const struct mf_set_head *h)
     w->crc = w->array[MF_PART_CRC];
     w->moments = w->array[MF_PART_MOMENTS];
     w->range = w->array[MF_PART_RANGE];
+    return has ? MF_OK : no_memory(set);
 }
 
 /* Visits all arrays, in the order in which they are sent. */
@@ -119,7 +135,7 @@ static int take(void *context, FILE *from)
 
     MF_TRY(mf_guard_receive(from, &o->head, sizeof o->head));
     MF_TRY(check_head(o->path, &o->head));
-    make_arrays(o->set, &o->head);
+    MF_TRY(make_arrays(o->set, &o->head));
     return each_array(o->set, &o->head, receive, from);
 }
 
@@ -183,14 +199,15 @@ static int make_splits(struct mf_dataset *s)
 {
     static const double part[2] = MF_SPLIT_PARTS;
     size_t at[MF_SPLITS] = {0};
+    int has = 1;
 
     if (!s->split_given) MF_TRY(mf_split_make(s->samples, s->label, s->classes, part, 0, s->split));
     for (size_t i = 0; s->status && i < s->samples; ++i)
         if (s->status[i] != 1) s->split[i] = MF_SPLIT_NONE;
     for (size_t i = 0; i < s->samples; ++i)
         if (s->split[i] < MF_SPLITS) ++s->count[s->split[i]];
-    for (int k = 0; k < MF_SPLITS; ++k)
-        s->id[k] = MF_MUST(calloc(s->count[k] + 1, sizeof *s->id[k]), "the splits of a dataset");
+    for (int k = 0; k < MF_SPLITS; ++k) s->id[k] = room(s->count[k] * sizeof *s->id[k], &has);
+    if (!has) return no_memory(s);
     for (size_t i = 0; i < s->samples; ++i)
         if (s->split[i] < MF_SPLITS) s->id[s->split[i]][at[s->split[i]]++] = (uint32_t)i;
     return MF_OK;
@@ -260,10 +277,11 @@ static int measure_all(const struct mf_comm *comm, struct mf_dataset *s)
 {
     const struct mf_span own = mf_cut(s->samples, (size_t)comm->size, (size_t)comm->rank);
 
+    int has = 1;
+
     if (!s->phases && !s->where->range)
-        s->where->range = s->where->array[MF_PART_RANGE] =
-            MF_MUST(calloc(s->samples * 2 * s->dims[3], sizeof(float)), "a dataset");
-    MF_TRY(mf_agree(comm, measure(s, own)));
+        s->where->range = s->where->array[MF_PART_RANGE] = room(s->samples * 2 * s->dims[3] * sizeof(float), &has);
+    MF_TRY(mf_agree(comm, has ? measure(s, own) : no_memory(s)));
     if (s->phases) return MF_OK;
     MF_TRY(share_rows(comm, s, own, MF_PART_MOMENTS));
     return share_rows(comm, s, own, MF_PART_RANGE);
@@ -368,7 +386,7 @@ static int load(const struct mf_comm *comm, struct opening *o)
         mf_warn("'%s': label %.0f is a class; write -1 if it stands for samples of no class", o->path, o->head.mark);
     if (comm->rank == 0 && !o->head.named && !s->phases) mf_sample_doubt_planes(o->path, s->ndim, s->dims);
     mf_comm_bcast(comm, 0, &o->head, sizeof o->head);
-    if (comm->rank != 0) make_arrays(s, &o->head);
+    MF_TRY(mf_agree(comm, comm->rank != 0 ? make_arrays(s, &o->head) : MF_OK));
     MF_TRY(each_array(s, &o->head, share, (void *)(uintptr_t)comm));
     MF_TRY(mf_agree(comm, make_splits(s)));
     if (o->head.changed || (!s->phases && !o->head.columns[MF_PART_MOMENTS])) MF_TRY(measure_all(comm, s));

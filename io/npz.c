@@ -94,22 +94,26 @@ static void put_entry(struct mf_npz *z, const struct member *m)
     fputs(m->name, z->entries);
 }
 
-/* Deflates @p bytes; the caller frees *to. */
-static size_t pack(const unsigned char *from, size_t bytes, unsigned char **to)
+/* Deflates @p bytes to *got; the caller frees *to. */
+static int pack(const unsigned char *from, size_t bytes, unsigned char **to, uint32_t *got)
 {
     z_stream s = {.next_in = (unsigned char *)(uintptr_t)from, .avail_in = (uInt)bytes};
-    size_t most, got;
+    size_t most;
 
     if (deflateInit2(&s, Z_DEFAULT_COMPRESSION, Z_DEFLATED, RAW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory to compress");
+        return mf_fail(MF_MEMORY, "no memory to compress");
     most = deflateBound(&s, (uLong)bytes);
-    *to = MF_MUST(malloc(most), "a compressed array");
+    *to = malloc(most);
+    if (!*to) {
+        (void)deflateEnd(&s);
+        return mf_fail(MF_MEMORY, "no memory for a compressed array of %zu bytes", bytes);
+    }
     s.next_out = *to;
     s.avail_out = (uInt)most;
     MF_ASSERT(deflate(&s, Z_FINISH) == Z_STREAM_END);
-    got = s.total_out;
+    *got = (uint32_t)s.total_out;
     (void)deflateEnd(&s);
-    return got;
+    return MF_OK;
 }
 
 static int put_member(struct mf_npz *z, struct member *m, const unsigned char *bytes)
@@ -117,7 +121,7 @@ static int put_member(struct mf_npz *z, struct member *m, const unsigned char *b
     unsigned char *packed;
 
     m->crc = (uint32_t)crc32(0, bytes, m->bytes);
-    m->packed = (uint32_t)pack(bytes, m->bytes, &packed);
+    MF_TRY(pack(bytes, m->bytes, &packed, &m->packed));
     put_entry(z, m);
     put4(z->file, LOCAL);
     put_facts(z->file, m);
@@ -142,7 +146,8 @@ int mf_npz_put(struct mf_npz *z, const char *name, int ndim, const size_t *exten
         if (__builtin_mul_overflow(bytes, extents[i], &bytes)) bytes = UINT32_MAX;
     if (bytes >= UINT32_MAX - 2 * MF_NPY_HEADER || z->at + bytes >= UINT32_MAX || z->members == MEMBERS)
         return mf_fail(MF_OUTPUT, "'%s' would be larger than a zip can be (4 GiB)", z->path);
-    all = MF_MUST(malloc(header + bytes), "an array");
+    all = malloc(header + bytes);
+    if (!all) return mf_fail(MF_MEMORY, "no memory for an array of '%s' (%zu bytes)", z->path, bytes);
     memcpy(all, head, header);
     memcpy(all + header, values, bytes);
     m.bytes = (uint32_t)(header + bytes);

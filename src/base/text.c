@@ -153,11 +153,14 @@ int mf_text_load(const char *path, size_t most, char **text, size_t *count)
     if (file < 0) return mf_fail(MF_INPUT, "cannot open '%.300s': %s", path, strerror(errno));
     if (fstat(file, &is) == 0 && S_ISREG(is.st_mode) && is.st_size > 0 && (size_t)is.st_size < room)
         room = (size_t)is.st_size; /* files of /proc have no size */
-    *text = MF_MUST(malloc(room + 1), "a file");
-    rc = read_text(file, path, room, *text, count);
+    *text = mf_fault("base.text") ? NULL : malloc(room + 1);
+    rc = *text ? read_text(file, path, room, *text, count)
+               : mf_fail(MF_MEMORY, "no memory to read '%.300s' (%zu bytes)", path, room);
     close(file);
-    (*text)[*count] = '\0';
-    if (rc == MF_OK) return MF_OK;
+    if (rc == MF_OK) {
+        (*text)[*count] = '\0';
+        return MF_OK;
+    }
     free(*text);
     *text = NULL;
     return rc;

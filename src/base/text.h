@@ -51,8 +51,8 @@ void mf_roff(const char *text);
 
 /**
  * The bytes of a file, at most @p most + 1, and a zero byte, in a buffer that the caller frees. If there are more,
- * *count > @p most. A pipe is read until its writers close it. An empty pipe is refused. Refuses with MF_INPUT; *text
- * is then NULL.
+ * *count > @p most. A pipe is read until its writers close it. An empty pipe is refused. Refuses with MF_INPUT or
+ * MF_MEMORY; *text is then NULL.
  */
 int mf_text_load(const char *path, size_t most, char **text, size_t *count);
 

@@ -176,7 +176,12 @@ static void list_convergence(struct mf_solve_result *out, struct mf_checkpoint *
     mf_checkpoint_int(c, "rows", &rows);
     if (mf_checkpoint_loads(c)) {
         if (rows < 0 || rows > 100000000) rows = 0; /* the array then has another shape */
-        out->convergence = MF_MUST(malloc(((size_t)rows * 3 + 1) * sizeof *out->convergence), "the convergence");
+        out->convergence =
+            mf_fault("recon.convergence") ? NULL : malloc(((size_t)rows * 3 + 1) * sizeof *out->convergence);
+        if (!out->convergence) {
+            mf_checkpoint_refuse(c, mf_fail(MF_MEMORY, "no memory for %ld rows of the convergence", rows));
+            return;
+        }
         out->rows = (size_t)rows;
     }
     piece.dims[0] = out->rows;

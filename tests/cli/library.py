@@ -282,6 +282,8 @@ def continued(image, whole, options, fifth, steps):
         np.save(other, image)
         steps.clear()
         raises(mesoforge.Stopped, "saved", lambda: mesoforge.match(image, output=own, progress=fifth, **options))
+        status, out, err = runs.run(MESOFORGE, *words, "--restart", "auto", fault="recon.convergence")
+        check(status == 5 and "no memory" in err, f"no memory for a checkpoint: {status} {err}")
         status, out, err = runs.run(MESOFORGE, *words, "--restart", "auto")
         check(status == 0 and "continuing from a checkpoint" in err, f"the program: {status} {err}")
         check(json.loads(out)["loss_final"] == whole.figures["loss_final"], "another loss of the program")

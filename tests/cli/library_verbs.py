@@ -12,6 +12,7 @@ import json
 import os
 import pickle
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -205,6 +206,28 @@ def mesoforge_info(path):
         return mesoforge.run("info", path, session=session).figures
 
 
+def no_memory():
+    """What a dataset says of its samples takes memory: none is a refusal on all ranks, and no end of the process."""
+    made = "synth", "--num-samples", 8, "--size", 8, 8, "--output", "none.h5"
+    for words, fault, ranks in ((made, "io.samples", 1), (("data", "info", "set.h5"), "io.dataset:visit=3:rank=1", 2),
+                                (("data", "info", "set.h5"), "io.dataset", 1), (("plan", "match", "--config", "image0.npy"), "base.text", 1)):
+        status, out, err = runs.run(MESOFORGE, *words, fault=fault, ranks=ranks)
+        check(status == 5 and not out and "no memory" in err, f"{fault}: exit {status}: {out} {err}")
+    check(not os.path.exists("none.h5"), "a dataset without memory")
+    program = """
+import mesoforge
+session = mesoforge.Session(trust_files=True, threads=1)
+try:
+    session.run("data info", "set.h5")
+except MemoryError as error:
+    print(error.sentence)
+print(session.run("data info", "set.h5").figures["samples"])
+"""
+    env = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"), MF_FAULT="io.dataset")
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=False)
+    check(done.stdout.startswith("no memory for what 'set.h5'") and done.stdout.endswith("\n48\n"), f"{done}")
+
+
 def models():
     """Networks are trained by the verb and by the module alike, and say the same."""
     words = {"data": "set.h5", "arch": "mlp", "epochs": 2, "deterministic": True}
@@ -221,6 +244,7 @@ def models():
             want = verb(f"infer {kind}", f"verb-{kind}/model.safetensors", *(f"image{k}.npy" for k in range(3)), "--json")
             check([one["file"] for one in said] == ["@image", "@image2", "@image3"], f"{kind}: names {said}")
             check(plain(said) == plain(want["predictions"]), f"{kind}: {said}, and the verb {want['predictions']}")
+        no_memory()
         mesoforge.synth(num_samples=24, questions=2, size=[16, 16], output="asked.h5", session=session)
         mesoforge.train("vqa", "asked.h5", epochs=1, results_dir="vqa", session=session)
         asked = ["what is the morphology?", "is the light phase connected?"]

@@ -199,11 +199,12 @@ static int tell(const struct solving *s, const char *path, const float *value)
 /* The columns are open. Collective. */
 static int fill(struct solving *s, const char *path)
 {
-    float *value = MF_MUST(calloc(s->set->samples * s->wish.columns, sizeof *value), "columns");
-    int rc;
+    float *value = calloc(s->set->samples * s->wish.columns, sizeof *value);
+    int rc = mf_agree(s->session->comm,
+                      value ? MF_OK : mf_fail(MF_MEMORY, "no memory for columns of %zu samples", s->set->samples));
 
-    share(s);
-    rc = mf_agree(s->session->comm, solve_own(s));
+    if (rc == MF_OK) share(s);
+    if (rc == MF_OK) rc = mf_agree(s->session->comm, solve_own(s));
     if (rc == MF_OK) rc = mf_columns_finish(s->rows, value);
     if (rc == MF_OK) rc = mf_agree(s->session->comm, s->session->comm->rank == 0 ? tell(s, path, value) : MF_OK);
     free(s->missing);

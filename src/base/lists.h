@@ -6,15 +6,15 @@
 
 struct mf_longs {
     size_t count;
-    long *at;
+    const long *at;
 };
 struct mf_reals {
     size_t count;
-    double *at;
+    const double *at;
 };
 struct mf_texts {
     size_t count;
-    const char **at;
+    const char *const *at;
 };
 
 #endif

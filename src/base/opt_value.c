@@ -100,10 +100,12 @@ static int to_longs(struct mf_options *options, const struct mf_said *said, size
                     union value *v, const char **text)
 {
     const char **cut = NULL;
+    long *at;
 
     MF_TRY(cut_commas(options, said, n, words, &n, &cut));
-    v->longs = (struct mf_longs){n, mf_options_keep(options, n * sizeof *v->longs.at)};
-    for (size_t i = 0; i < n; ++i) MF_TRY(read_long(options, said, "integers", cut[i], &v->longs.at[i], &text[i]));
+    at = mf_options_keep(options, n * sizeof *at);
+    for (size_t i = 0; i < n; ++i) MF_TRY(read_long(options, said, "integers", cut[i], &at[i], &text[i]));
+    v->longs = (struct mf_longs){n, at};
     return MF_OK;
 }
 
@@ -111,10 +113,12 @@ static int to_reals(struct mf_options *options, const struct mf_said *said, size
                     union value *v, const char **text)
 {
     const char **cut = NULL;
+    double *at;
 
     MF_TRY(cut_commas(options, said, n, words, &n, &cut));
-    v->reals = (struct mf_reals){n, mf_options_keep(options, n * sizeof *v->reals.at)};
-    for (size_t i = 0; i < n; ++i) MF_TRY(read_real(options, said, "numbers", cut[i], &v->reals.at[i], &text[i]));
+    at = mf_options_keep(options, n * sizeof *at);
+    for (size_t i = 0; i < n; ++i) MF_TRY(read_real(options, said, "numbers", cut[i], &at[i], &text[i]));
+    v->reals = (struct mf_reals){n, at};
     return MF_OK;
 }
 

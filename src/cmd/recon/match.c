@@ -95,7 +95,7 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(mf_recon_may_explain(session, o));
     if (!o->files.count) {
         o->files.count = mf_options_positional(session->options, &words);
-        o->files.at = (const char **)words;
+        o->files.at = words;
     } else if (mf_options_positional(session->options, &words) > 0) {
         return mf_fail(MF_USAGE, "'%s' and --microstructure_filenames %s both name inputs; leave one of them out",
                        words[0], o->files.at[0]);

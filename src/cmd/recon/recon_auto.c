@@ -29,8 +29,7 @@ void mf_recon_default(struct mf_recon_cmd *o, int micrograph)
     if (o->types.count == 1 && mf_recon_is_auto(o) && mf_method_find(&method, o->optimizer) == MF_OK && method->swaps)
         o->types.count = 0;
     if (o->types.count) return;
-    o->types = micrograph && !is_settled(o) ? (struct mf_texts){1, (const char **)(uintptr_t)automatic}
-                                            : (struct mf_texts){2, (const char **)(uintptr_t)plain};
+    o->types = micrograph && !is_settled(o) ? (struct mf_texts){1, automatic} : (struct mf_texts){2, plain};
 }
 
 int mf_recon_may_explain(const struct mf_session *s, const struct mf_recon_cmd *o)
@@ -89,10 +88,10 @@ static void take_grids(const struct mf_session *s, const struct mf_recipe *recip
 static void take(const struct mf_session *s, const struct mf_recipe *recipe, struct mf_recon_cmd *o)
 {
     o->recipe = recipe;
-    o->types = (struct mf_texts){recipe->terms, (const char **)(uintptr_t)recipe->type};
-    o->weights = (struct mf_reals){recipe->terms, (double *)(uintptr_t)recipe->weight};
+    o->types = (struct mf_texts){recipe->terms, recipe->type};
+    o->weights = (struct mf_reals){recipe->terms, recipe->weight};
     if (recipe->levels && !o->level_weights.count)
-        o->level_weights = (struct mf_reals){recipe->levels, (double *)(uintptr_t)recipe->level_weight};
+        o->level_weights = (struct mf_reals){recipe->levels, recipe->level_weight};
     take_grids(s, recipe, o);
     if (recipe->unpolished && !mf_options_given(s->options, "polish-rounds")) o->no_polish = 1;
     if (recipe->lag && recipe->lag < o->lag && !mf_options_given(s->options, "limit-to")) o->lag = recipe->lag;
@@ -245,7 +244,7 @@ int mf_recon_recall(const struct mf_session *s, struct mf_recon_cmd *o, struct m
                            "'%s' holds no image statistics; name the descriptors, or try: mesoforge characterize "
                            "--descriptor_types auto",
                            file);
-        o->types = (struct mf_texts){2, (const char **)(uintptr_t)plain};
+        o->types = (struct mf_texts){2, plain};
         if (o->explain)
             mf_warn("--explain: '%s' holds no image statistics, so nothing is chosen; try: mesoforge characterize "
                     "--descriptor_types auto",

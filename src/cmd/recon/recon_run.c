@@ -124,7 +124,7 @@ static int spares_inputs(const struct job *job)
         job->o->descriptor_filename, job->o->initial_file, job->o->fixed_file, job->o->mask, job->o->plan,
         job->o->gram_weights};
 
-    MF_TRY(mf_session_spares(job->session, job->out.path, job->o->files.count, (const char *const *)job->o->files.at));
+    MF_TRY(mf_session_spares(job->session, job->out.path, job->o->files.count, job->o->files.at));
     for (size_t i = 0; i < job->o->arrays.count; ++i) {
         const char *array = strchr(job->o->arrays.at[i], '=') + 1;
 

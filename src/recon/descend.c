@@ -117,7 +117,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     guide(r, e, shift, x, g);
     mf_objective_finish(r->objective, &r->loss);
     if (r->property && !mf_grid_uses_mean_field(r)) /* which melts the field first */
-        MF_TRY(mf_property_eval(r->property, x, g, SCALE, 1, &pull));
+        MF_TRY(mf_property_eval(r->property, x, g, SCALE, 1, INFINITY, &pull));
     mf_grid_hold(r, 0, g);
     if (r->slab.count > 0 && mf_fault("recon.gradient")) r->backend->field->fill(r->queue, 1, NAN, g);
     mf_grid_add(r, 1, r->plane, -1, &grey);

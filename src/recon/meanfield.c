@@ -29,6 +29,8 @@ static const struct pace {
 static const double FIRM = 3;
 /* Longest step over the stiffness of the volumes of slices; how much of their part a step makes, in the same unit. */
 static const double STEP_VOLUME = 25, KEPT = 0.7;
+/* Longest step over the stiffness of properties. With 0.7 results missed their targets by more. */
+static const double STEP_PROPERTY = 2.5;
 /* Steps of Newton's method go on while a shift of probabilities changes by more than MISSED. */
 static const double MISSED = 1e-3;
 enum { NEWTONS = 4 };
@@ -59,10 +61,7 @@ struct work {
     double grey_slope[MF_MEANFIELD_PHASES]; /* d loss / d grey at the last evaluation */
 };
 
-enum {
-    LEAST = 60, /* evaluations of a run that has this stage */
-    HOLD = 2    /* that share a solve for properties: with 4 results are 1 % off */
-};
+enum { LEAST = 60 /* evaluations of a run that has this stage */ };
 
 enum { VELOCITY }; /* of the optimiser's own vectors */
 
@@ -315,7 +314,9 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     for (size_t p = 0; p < w->phases; ++p) w->grey_slope[p] = mf_objective_centre_slope(r->objective, p);
     for (size_t d = 0; d < w->sides; ++d)
         for (size_t p = 0; p < w->phases; ++p) update_mean_error(w, d, p, grey[p], loss, &r->loss);
-    if (r->property) MF_TRY(mf_property_eval(r->property, x, g, 1, HOLD, loss));
+    if (r->property) /* not in the loss, whose changes set the length of steps */
+        MF_TRY(mf_property_eval(r->property, x, g, 1, MF_PROPERTY_HOLD, STEP_PROPERTY / numbers_of(&r->optimiser)->rate,
+                                NULL));
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
     mf_grid_snapshot(r, x);
     return MF_OK;

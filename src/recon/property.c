@@ -16,6 +16,8 @@ static const double UNIT = 0.01; /* an error of 1 % weighs as much as a loss (MS
 static const double FIRM = 4;
 static const double TOLERANCE = 1e-4;
 
+enum { DRIFT, SQUARE, VALUES }; /* sums of a plane */
+
 struct mf_property {
     const struct mf_comm *comm;
     struct mf_queue *queue;
@@ -27,17 +29,18 @@ struct mf_property {
     double last[MF_PROPERTIES];
     struct mf_conduct_grey *grey[MF_PROPERTIES];
     float *potential[MF_PROPERTIES];
-    /* [slab voxels] host memory: conductivities, derivatives by them, the derivative of the loss */
-    float *k, *slope[MF_PROPERTIES], *pull;
-    float *x, *g;    /* host memory beside the device's; NULL: the host can touch that */
-    int begun, firm; /* firm: errors weigh more */
-    long age;        /* evaluations since the last solve, */
-    double loss;     /* ... which gave that */
+    float *k, *slope[MF_PROPERTIES]; /* [slab voxels] host memory: at the last solve, and its derivatives by them */
+    double *plane;                   /* [planes of the volume][VALUES] */
+    double drift[MF_PROPERTIES];     /* change of each conductivity since then, to first order */
+    double square[MF_PROPERTIES];    /* of its derivative by x */
+    float *x, *g;                    /* host memory beside the device's; NULL: the host can touch that */
+    int begun, firm;                 /* firm: errors weigh more */
+    long age;                        /* evaluations since the last solve */
 };
 
 static size_t voxels_of(const struct mf_property *p) { return mf_slab_voxels(&p->slab); }
 
-static float *take(struct mf_property *p, size_t n)
+static void *take(struct mf_property *p, size_t n)
 {
     return mf_arena_take(p->queue->host, n * sizeof(float), "conductivity");
 }
@@ -47,8 +50,8 @@ static int take_all(struct mf_property *p)
     const size_t n = voxels_of(p);
 
     p->k = take(p, n);
-    p->pull = take(p, n);
-    if (!p->k || !p->pull) return MF_MEMORY;
+    p->plane = take(p, 2 * VALUES * p->slab.dims[0]);
+    if (!p->k || !p->plane) return MF_MEMORY;
     if (mf_apart(p->queue)) {
         p->x = take(p, p->fields * n);
         p->g = take(p, p->fields * n);
@@ -91,7 +94,7 @@ void mf_property_close(struct mf_property *p)
     }
     mf_arena_give(p->queue->host, p->g);
     mf_arena_give(p->queue->host, p->x);
-    mf_arena_give(p->queue->host, p->pull);
+    mf_arena_give(p->queue->host, p->plane);
     mf_arena_give(p->queue->host, p->k);
     free(p);
 }
@@ -100,84 +103,152 @@ double mf_property_last(const struct mf_property *p, size_t i) { return p->last[
 
 struct mf_property_state mf_property_state(struct mf_property *p)
 {
-    struct mf_property_state state = {.pull = p->pull, .loss = &p->loss, .age = &p->age};
+    struct mf_property_state state = {.k = p->k, .last = p->last, .age = &p->age};
 
     p->begun = 1;
     memcpy(state.potential, p->potential, sizeof p->potential);
+    memcpy(state.slope, p->slope, sizeof p->slope);
     return state;
 }
 
 /* -- conductivities of voxels -- */
 
-/* One field is the indicator of phase 1, and 1 - x that of phase 0. */
-static void conductivities(const struct mf_property *p, const float *x)
+struct mixing {
+    float least, more[MF_PHASES_MAX];
+};
+
+static struct mixing mixing_of(const struct mf_property *p)
 {
-    const size_t n = voxels_of(p);
-    float more[MF_PHASES_MAX];
+    struct mixing mix = {.least = (float)p->least};
 
-    for (int i = 0; i < p->phases; ++i) more[i] = (float)(of_phase(p, i) - p->least);
-#pragma omp parallel for num_threads(p->queue->threads)
-    for (size_t v = 0; v < n; ++v) {
-        float k = (float)p->least;
-
-        if (p->fields == 1)
-            k += more[1] * x[v] * x[v] + more[0] * (1 - x[v]) * (1 - x[v]);
-        else
-            for (size_t f = 0; f < p->fields; ++f) k += more[f] * x[f * n + v] * x[f * n + v];
-        p->k[v] = k;
-    }
+    for (int i = 0; i < p->phases; ++i) mix.more[i] = (float)(of_phase(p, i) - p->least);
+    return mix;
 }
 
-/* g += factor * pull * dk/dx */
-static void pull_fields(const struct mf_property *p, const float *x, double factor, float *g)
+/* The conductivity of voxel @p v of @p n. One field is the indicator of phase 1, and 1 - x that of phase 0. */
+static float conductivity(const struct mixing *mix, size_t fields, size_t n, const float *x, size_t v)
 {
-    const size_t n = voxels_of(p);
-    float twice[MF_PHASES_MAX];
+    float k = mix->least;
 
-    for (int i = 0; i < p->phases; ++i) twice[i] = (float)(2 * factor * (of_phase(p, i) - p->least));
-#pragma omp parallel for num_threads(p->queue->threads)
-    for (size_t v = 0; v < n; ++v) {
-        if (p->fields == 1)
-            g[v] += p->pull[v] * (twice[1] * x[v] - twice[0] * (1 - x[v]));
-        else
-            for (size_t f = 0; f < p->fields; ++f) g[f * n + v] += p->pull[v] * twice[f] * x[f * n + v];
-    }
+    if (fields == 1) return k + mix->more[1] * x[v] * x[v] + mix->more[0] * (1 - x[v]) * (1 - x[v]);
+    for (size_t f = 0; f < fields; ++f) k += mix->more[f] * x[f * n + v] * x[f * n + v];
+    return k;
 }
 
 /* -- evaluation -- */
 
 static double weight_of(const struct mf_property *p) { return UNIT * p->opts.weight * (p->firm ? FIRM : 1); }
-static double off_of(const struct mf_property *p, size_t i) { return p->last[i] / p->opts.at[i].of - 1; }
-
-/* Adds one property to pull and loss. */
-static int add(struct mf_property *p, size_t i)
+static double off_of(const struct mf_property *p, size_t i)
 {
-    const size_t n = voxels_of(p);
+    return (p->last[i] + p->drift[i]) / p->opts.at[i].of - 1;
+}
+
+static int solve_one(struct mf_property *p, size_t i)
+{
     struct mf_conduct got;
-    float times;
 
     if (!p->begun) mf_conduct_grey_begin(p->grey[i], p->potential[i]);
     MF_TRY(mf_conduct_grey_solve(p->grey[i], p->k, p->potential[i], &got));
     mf_conduct_grey_slope(p->grey[i], p->slope[i]);
     p->last[i] = got.k;
-    p->loss += weight_of(p) * off_of(p, i) * off_of(p, i);
-    times = (float)(2 * weight_of(p) * off_of(p, i) / p->opts.at[i].of);
-    for (size_t v = 0; v < n; ++v) p->pull[v] += times * p->slope[i][v];
+    p->drift[i] = 0;
     return MF_OK;
 }
 
 static int solve(struct mf_property *p, const float *x)
 {
-    conductivities(p, x);
-    memset(p->pull, 0, voxels_of(p) * sizeof *p->pull);
-    p->loss = 0;
-    for (size_t i = 0; i < p->opts.count; ++i) MF_TRY(add(p, i));
+    const size_t n = voxels_of(p);
+    const struct mixing mix = mixing_of(p);
+
+#pragma omp parallel for num_threads(p->queue->threads)
+    for (size_t v = 0; v < n; ++v) p->k[v] = conductivity(&mix, p->fields, n, x, v);
+    for (size_t i = 0; i < p->opts.count; ++i) MF_TRY(solve_one(p, i));
     p->begun = 1;
     p->age = 0;
     return MF_OK;
 }
 
-int mf_property_eval(struct mf_property *p, const float *x, float *g, double factor, long hold, double *loss)
+/* d k / d x_f of voxel @p v, the factor of its slope. */
+static float turn(const struct mixing *mix, size_t fields, size_t n, const float *x, size_t f, size_t v)
+{
+    if (fields == 1) return 2 * (mix->more[1] * x[v] - mix->more[0] * (1 - x[v]));
+    return 2 * mix->more[f] * x[f * n + v];
+}
+
+/* A plane's part of two sums: the change of conductivity @p i since the last solve, and its squared derivative by x. */
+static void sum_plane(const struct mf_property *p, const struct mixing *mix, const float *x, size_t i, size_t z,
+                      double sum[VALUES])
+{
+    const size_t area = p->slab.dims[1] * p->slab.dims[2], n = voxels_of(p);
+
+    for (size_t v = z * area; v < (z + 1) * area; ++v) {
+        const float slope = p->slope[i][v];
+
+        sum[DRIFT] += slope * (conductivity(mix, p->fields, n, x, v) - p->k[v]);
+        for (size_t f = 0; f < p->fields; ++f) {
+            const float along = slope * turn(mix, p->fields, n, x, f, v);
+
+            sum[SQUARE] += along * along;
+        }
+    }
+}
+
+/* Where conductivity @p i is now, and how fast it changes. Planes are summed in their order, so ranks do not change
+ * the bits. */
+static void follow(struct mf_property *p, const float *x, size_t i)
+{
+    const size_t values = VALUES * p->slab.dims[0];
+    const struct mixing mix = mixing_of(p);
+
+    memset(p->plane, 0, values * sizeof *p->plane);
+#pragma omp parallel for num_threads(p->queue->threads)
+    for (size_t z = 0; z < p->slab.count; ++z) sum_plane(p, &mix, x, i, z, p->plane + VALUES * (p->slab.first + z));
+    mf_comm_sum(p->comm, values, p->plane);
+    p->drift[i] = p->square[i] = 0;
+    for (size_t z = 0; z < p->slab.dims[0]; ++z) {
+        p->drift[i] += p->plane[VALUES * z + DRIFT];
+        p->square[i] += p->plane[VALUES * z + SQUARE];
+    }
+}
+
+/* The factor of the pull with which its curvature is no more than @p bearable. */
+static double ease_of(const struct mf_property *p, double bearable)
+{
+    double curvature = 0;
+
+    for (size_t i = 0; i < p->opts.count; ++i)
+        curvature += 2 * weight_of(p) * p->square[i] / (p->opts.at[i].of * p->opts.at[i].of);
+    return curvature > bearable ? bearable / curvature : 1;
+}
+
+static double loss_of(const struct mf_property *p)
+{
+    double loss = 0;
+
+    for (size_t i = 0; i < p->opts.count; ++i) loss += weight_of(p) * off_of(p, i) * off_of(p, i);
+    return loss;
+}
+
+/* g += factor * d loss / dx */
+static void pull_fields(const struct mf_property *p, const float *x, double factor, float *g)
+{
+    const size_t n = voxels_of(p);
+    const struct mixing mix = mixing_of(p);
+    float times[MF_PROPERTIES];
+
+    for (size_t i = 0; i < p->opts.count; ++i)
+        times[i] = (float)(2 * factor * weight_of(p) * off_of(p, i) / p->opts.at[i].of);
+#pragma omp parallel for num_threads(p->queue->threads)
+    for (size_t v = 0; v < n; ++v) {
+        float pull = 0;
+
+        for (size_t i = 0; i < p->opts.count; ++i) pull += times[i] * p->slope[i][v];
+        for (size_t f = 0; f < p->fields; ++f) g[f * n + v] += pull * turn(&mix, p->fields, n, x, f, v);
+    }
+}
+
+int mf_property_eval(struct mf_property *p, const float *x, float *g, double factor, long hold, double bearable,
+                     double *loss)
 {
     const size_t bytes = p->fields * voxels_of(p) * sizeof *x;
     const float *at = p->x ? p->x : x;
@@ -186,9 +257,10 @@ int mf_property_eval(struct mf_property *p, const float *x, float *g, double fac
     p->queue->backend->sync(p->queue);
     if (p->x) p->queue->backend->get(p->queue, p->x, x, bytes);
     if (!p->begun || ++p->age >= hold) MF_TRY(solve(p, at));
-    *loss += factor * p->loss;
+    for (size_t i = 0; i < p->opts.count; ++i) follow(p, at, i);
+    if (loss) *loss += factor * loss_of(p);
     if (p->g) p->queue->backend->get(p->queue, p->g, g, bytes);
-    pull_fields(p, at, factor, to);
+    pull_fields(p, at, factor * ease_of(p, bearable), to);
     if (p->g) p->queue->backend->put(p->queue, g, p->g, bytes);
     return MF_OK;
 }
@@ -267,7 +339,7 @@ int mf_property_flips(struct mf_property *p, int firm, const float *x, float *g,
     p->begun = 0;
     p->firm = firm;
     MF_TRY(solve(p, at));
-    *loss += p->loss;
+    *loss += loss_of(p);
     if (p->g) p->queue->backend->get(p->queue, p->g, g, bytes);
     pull_flips(p, at, p->g ? p->g : g);
     if (p->g) p->queue->backend->put(p->queue, g, p->g, bytes);

@@ -9,7 +9,10 @@
 
 #include "src/prop/conduct.h"
 
-enum { MF_PROPERTIES = 3 /* most: one for each axis */ };
+enum {
+    MF_PROPERTIES = 3,   /* most: one for each axis */
+    MF_PROPERTY_HOLD = 4 /* evaluations of mean-field annealing that share a solve */
+};
 
 struct mf_property_opts {
     size_t count; /* 0: none */
@@ -35,10 +38,13 @@ int mf_property_open(const struct mf_comm *comm, struct mf_queue *queue, const s
 void mf_property_close(struct mf_property *property);
 
 /**
- * Adds factor * weight * UNIT * sum of squared relative errors to *loss, and its gradient to @p g. Both fields are
- * device memory. @p hold evaluations share a solve. Collective; refuses (agreed) with MF_NUMERIC, MF_MEMORY.
+ * Adds factor * weight * UNIT * sum of squared relative errors to *loss (or NULL), and its gradient to @p g. Both
+ * fields are device memory. @p hold evaluations share a solve; between solves conductivities follow x to first order.
+ * The gradient is smaller where its curvature would exceed @p bearable, so that long steps do not overshoot.
+ * Collective; refuses (agreed) with MF_NUMERIC, MF_MEMORY.
  */
-int mf_property_eval(struct mf_property *property, const float *x, float *g, double factor, long hold, double *loss);
+int mf_property_eval(struct mf_property *property, const float *x, float *g, double factor, long hold, double bearable,
+                     double *loss);
 
 /** Conductivity number @p i at the last solve; 0: there was none. */
 double mf_property_last(const struct mf_property *property, size_t i);
@@ -64,9 +70,9 @@ int mf_property_met(const struct mf_property *property);
 /** A checkpoint keeps this. Arrays are [slab voxels] in host memory. */
 struct mf_property_state {
     float *potential[MF_PROPERTIES]; /* where next solves begin */
-    float *pull;                     /* that evaluations share, */
-    double *loss;                    /* ... and so is its loss */
-    long *age;                       /* evaluations since its solve */
+    float *k, *slope[MF_PROPERTIES]; /* of the last solve, and */
+    double *last;                    /* ... its results; */
+    long *age;                       /* ... evaluations since then */
 };
 
 /** The arrays may be saved, or must be filled. */

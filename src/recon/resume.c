@@ -298,9 +298,12 @@ static void list_properties(struct mf_grid *r, struct mf_checkpoint *c)
 
         snprintf(name, sizeof name, "property/potential/%zu", i);
         list_voxels(r, name, state.potential[i], c);
+        snprintf(name, sizeof name, "property/slope/%zu", i);
+        list_voxels(r, name, state.slope[i], c);
+        snprintf(name, sizeof name, "property/last/%zu", i);
+        mf_checkpoint_real(c, name, &state.last[i]);
     }
-    list_voxels(r, "property/pull", state.pull, c);
-    mf_checkpoint_real(c, "property/loss", state.loss);
+    list_voxels(r, "property/k", state.k, c);
     mf_checkpoint_int(c, "property/age", state.age);
 }
 

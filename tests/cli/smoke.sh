@@ -57,6 +57,8 @@ for ranks; do
     ends 0 $ranks plan serve "$fixtures/language/gpt2" --map '*=cuda:0,head=cuda:1' --explain
     ends 0 $ranks plan train classify --size 16 16 --arch mlp --ranks "$ranks" --explain --verbose
     ends 0 $ranks smooth volume.h5 --output smooth.h5 --verbose
+    ends 0 $ranks match image.npy --limit_to 5 --size 10 12 14 --max_iter 60 --property conductivity_z=0.2 --conductivity 0.1 1 --output led.h5
+    ends 0 $ranks plan match image.npy --limit_to 5 --size 10 12 14 --property conductivity_z=0.2 --conductivity 0.1 1
     ends 0 $ranks plan properties volume.h5 --conductivity 0.1 1 --ranks "$ranks" --explain --verbose
     ends 0 $ranks properties volume.h5 --conductivity 0.1 1 --boundary periodic --json --verbose
     ends 0 $ranks interpolate image_characterization.h5 merged.h5 --n_steps 3 --output between.h5

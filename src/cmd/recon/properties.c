@@ -399,6 +399,20 @@ static int run_files(struct mf_session *s, const struct properties *o, size_t fi
     return mf_agree(s->comm, rc);
 }
 
+/** Refuses a dataset among others; files that cannot be read are left out later. */
+static int check_alone(const struct mf_show *show, size_t files, const char *const *file)
+{
+    for (size_t i = 0; i < files; ++i) {
+        size_t sets = 0;
+
+        if (mf_sets_count(show, 1, &file[i], &sets) != MF_OK) mf_err_clear();
+        if (sets)
+            return mf_fail(
+                MF_INPUT, "'%s' is a dataset of samples, and properties takes one alone, without other files", file[i]);
+    }
+    return MF_OK;
+}
+
 static int run(struct mf_session *s, void *options)
 {
     const struct properties *o = options;
@@ -408,6 +422,7 @@ static int run(struct mf_session *s, void *options)
     size_t sets = 0;
 
     if (files == 1 && !o->dataset) MF_TRY(mf_sets_count(&show, 1, file, &sets));
+    if (files > 1 && !o->dataset) MF_TRY(check_alone(&show, files, file));
     return sets ? run_set(s, o, *file) : run_files(s, o, files, file);
 }
 

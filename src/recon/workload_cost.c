@@ -416,6 +416,17 @@ double mf_recon_measured(const struct mf_recon_work *w, const struct mf_placemen
     return 0;
 }
 
+/* Solves for properties. One that begins with the last potential takes three iterations. Coarse levels and derivatives
+ * take as long as a fourth. */
+static double conduction(const struct mf_recon_work *w, double voxels, double memory)
+{
+    enum { ITERATIONS = 4 };
+    const double solves =
+        (double)w->opts->property.count * (w->annealed ? (1 - MF_SOLVE_BEFORE) / MF_PROPERTY_HOLD : 1);
+
+    return solves * ITERATIONS * MF_CONDUCT_TRAFFIC_FACES * voxels / (double)w->fields / memory;
+}
+
 void mf_recon_price(const void *work, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
                     const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
 {
@@ -450,4 +461,5 @@ void mf_recon_price(const void *work, const struct mf_placement *place, size_t r
                     waiting(place, rank, place->nccl && !offload, fact[MF_RECON_PLANES] > 0, meetings));
     cost->tried = cost->total - vectors - search / MF_SOLVE_HOLD;
     if (seconds > 0) mf_plan_scale(cost, seconds / cost->total);
+    if (w->opts->property.count) mf_plan_pay(cost, "conduction", conduction(w, voxels, memory)); /* measured without */
 }

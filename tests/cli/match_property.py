@@ -50,6 +50,9 @@ def same_anywhere():
         many, _ = match(f"{ranks}.npy", *words, ranks=ranks)
         check(open(f"{ranks}.npy", "rb").read() == file and many["properties"] == one["properties"], f"{ranks} ranks: another result")
         planned = json.loads(runs.run(PROGRAM, "plan", "match", "sample.npy", *COMMON, *words, "--ranks", ranks, "--json").out)
+        free = json.loads(runs.run(PROGRAM, "plan", "match", "sample.npy", *COMMON, "--max_iter", 70, "--ranks", ranks, "--json").out)
+        time = planned["seconds_per_evaluation"]
+        check(time["conduction"] > 0 and "conduction" not in free["seconds_per_evaluation"] and np.isclose(2 * time["total"], sum(time.values()), rtol=1e-2), f"time of solves: {time}")
         check(planned["bytes"]["per_rank"] == many["peak_bytes"]["arena"], f"bytes: {planned['bytes']}, used {many['peak_bytes']}")
     runs.run(PROGRAM, "plan", "match", "sample.npy", *COMMON, *words, "--size", 256, 256, 256)
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
@@ -65,7 +68,7 @@ def same_anywhere():
 def swapped():
     """Swaps after the cut meet what the field missed: of an image, of three phases, and beside an insulator. A stop among them changes nothing."""
     np.save("sample.npy", blobs((40, 40), (0.5, 0.5), 3, 3))
-    image = ("--conductivity", 0.1, 1, "--property", "conductivity_x=0.27", "--max_iter", 60)
+    image = ("--conductivity", 0.1, 1, "--property", "conductivity_x=0.28", "--max_iter", 60)
     common = ("--limit_to", 6, "--descriptor_types", "S2", "Variation", "--deterministic", "--json")
     files = []
     for ranks, env in ((1, {}), (3, {}), (1, {"MF_FAULT": "run.leave:visit=62"})):

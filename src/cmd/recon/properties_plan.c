@@ -138,9 +138,6 @@ static double voxels_of(const struct job *job, const struct mf_placement *place)
     return (double)n[0] * (double)n[1] * (double)n[2] / (double)ranks;
 }
 
-/* Bytes of a voxel whose time, by the rate of memory, an iteration takes. They follow from runs on one core. */
-static const double TRAFFIC_COUNTS = 220, TRAFFIC_FACES = 370;
-
 static int is_binary(const struct job *job)
 {
     int is = job->micro.spacing[1] == job->micro.spacing[2];
@@ -157,7 +154,8 @@ static void price(const void *context, const struct mf_placement *place, size_t 
 
     (void)rank, (void)s, (void)fact;
     mf_plan_pay(cost, "memory",
-                voxels_of(job, place) * (is_binary(job) ? TRAFFIC_COUNTS : TRAFFIC_FACES) / rates->memory);
+                voxels_of(job, place) * (is_binary(job) ? MF_CONDUCT_TRAFFIC_COUNTS : MF_CONDUCT_TRAFFIC_FACES) /
+                    rates->memory);
     cost->tried = cost->total;
 }
 

@@ -143,22 +143,6 @@ static double exchanged(const struct mf_list *list, double *times)
     return sum;
 }
 
-/* Weights that come while a list is walked, by copies or gathers. */
-static double streamed(const struct mf_list *list)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < list->nodes; ++i) {
-        const struct mf_node *node = &list->node[i];
-
-        if (node->op == MF_OP_START && node->attr.exchange == MF_EXCHANGE_GATHER)
-            sum += (double)mf_shape_bytes(&list->net->value[node->in[0]].shape);
-        if (node->op == MF_OP_COPY && list->net->value[node->in[0]].role == MF_ROLE_PARAMETER)
-            sum += (double)mf_shape_bytes(&list->net->value[node->in[0]].shape);
-    }
-    return sum;
-}
-
 static void find_facts(const struct mf_language *m, const struct mf_gen_dry *d, double fact[MF_PLAN_FACTS])
 {
     const struct mf_list *step = step_of(d), *chunk = d->lists.prompt[MF_GEN_PROMPTS - 1].list;
@@ -173,7 +157,7 @@ static void find_facts(const struct mf_language *m, const struct mf_gen_dry *d, 
     fact[MF_GEN_CHUNK_OPERATIONS] = operations(chunk);
     fact[MF_GEN_CHUNK_EXCHANGED] = exchanged(chunk, &of_chunk);
     fact[MF_GEN_NODES] = (double)step->nodes;
-    fact[MF_GEN_STREAMED] = streamed(step);
+    fact[MF_GEN_STREAMED] = mf_list_brought(step);
     for (size_t i = 0; i < step->nodes; ++i) {
         if (step->node[i].op != MF_OP_ATTENTION_KEPT) continue;
         fact[MF_GEN_QUERIES] += (double)mf_shape_last(&step->net->value[step->node[i].in[0]].shape);

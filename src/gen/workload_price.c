@@ -48,18 +48,6 @@ static double exchange(const struct mf_placement *place, size_t rank, const stru
     return seconds + l->exchanges * latency(place);
 }
 
-/* Weights come beside the work of other blocks. */
-static double coming(const struct mf_placement *place, const struct mf_rates *r, const struct load *l)
-{
-    const double share = ((double)place->ranks - 1) / (double)place->ranks;
-
-    if (l->streamed <= 0) return 0;
-    if (!l->zero) return l->streamed / (r->to_host > 0 ? r->to_host : r->memory);
-    if (place->nodes > 1) return l->streamed * share / r->network;
-    return place->nccl ? l->streamed * share / r->link
-                       : 2 * l->streamed * share / (place->device ? r->to_host : r->memory);
-}
-
 static double memory_of(const struct mf_placement *place, const struct mf_rates *r, const struct load *l)
 {
     const double rate = fmin(r->memory, THREAD_RATE * (double)place->threads);
@@ -85,7 +73,8 @@ static void pay(struct mf_plan_cost *cost, const struct mf_placement *place, siz
     mf_plan_pay(cost, "arithmetic", beside ? fmax(arithmetic - memory, 0) : arithmetic);
     if (place->ranks > 1) mf_plan_pay(cost, "exchange", exchange(place, rank, rates, l));
     mf_plan_pay(cost, "waiting", place->device ? l->nodes * MF_SECONDS_REPLAY : 0);
-    if (l->streamed > 0) mf_plan_pay(cost, "weights", fmax(coming(place, rates, l) - cost->total, 0));
+    if (l->streamed > 0) /* beside all that */
+        mf_plan_pay(cost, "weights", fmax(mf_plan_coming(place, rates, l->streamed, l->zero) - cost->total, 0));
 }
 
 /* Stages of a pipeline take turns with shares of the requests. Each reads its weights once for every share. */

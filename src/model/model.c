@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/stage.h"
 #include "src/base/arena.h"
 #include "src/base/err.h"
 #include "src/base/half.h"
@@ -36,7 +37,7 @@ struct mf_model {
     struct mf_model_wish wish; /* its names are the caller's, and valid while it opens */
     int *layer;                /* [layers] values [batch][..] that stay after a walk */
     size_t mask;               /* the first input of masks */
-    struct mf_layout layout;   /* all zero: nothing is trained */
+    struct mf_layout layout;   /* of weights that are not on the device; all zero: all are there */
     struct mf_stages stages;   /* of ranks that run it together */
     unsigned char *link;       /* [stages][stages]; NULL: this rank is alone */
     int answering;             /* the rank that has y */
@@ -140,6 +141,22 @@ static void cut(struct mf_model *m)
     leave_weights(m);
 }
 
+/* Host memory is another one beside a GPU alone. */
+static void stream(struct mf_model *m)
+{
+    const struct mf_model_stream *s = &m->wish.stream;
+    int *number;
+    size_t parts;
+
+    if (s->parts == 0 || (s->comm ? s->comm->size == 1 : !mf_apart(m->queue))) return;
+    number = MF_MUST(malloc((m->net->values + 1) * sizeof *number), "parts of weights");
+    parts = s->leave(m->list, s->parts, number);
+    m->layout = (struct mf_layout){.offload = !s->comm, .pieces = 1};
+    if (s->comm) m->layout.pieces = (size_t)s->comm->size, m->layout.piece = (size_t)s->comm->rank;
+    mf_pass_stream(m->net, parts, number, &m->layout);
+    free(number);
+}
+
 /* The list of the network, planned. */
 static int build(struct mf_model *m)
 {
@@ -159,6 +176,7 @@ static int build(struct mf_model *m)
     MF_TRY(keep_layers(m));
     mf_pass_fuse(m->list, MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
     if (m->wish.cut) cut(m);
+    stream(m);
     MF_TRY(mf_pass_plan(m->list, m->queue));
     mf_pass_live(m->net);
     return MF_OK;
@@ -179,15 +197,27 @@ static int take_memory(struct mf_model *m)
     return MF_OK;
 }
 
-static int agree(const struct mf_model *m, int rc) { return m->wish.cut ? mf_agree(m->wish.cut->comm, rc) : rc; }
+/* Ranks that walk together; NULL: this one is alone. */
+static const struct mf_comm *walkers(const struct mf_model *m)
+{
+    return m->wish.cut ? m->wish.cut->comm : m->wish.stream.comm;
+}
+
+static int agree(const struct mf_model *m, int rc) { return walkers(m) ? mf_agree(walkers(m), rc) : rc; }
+
+static int open_stages(struct mf_model *m, struct mf_walk_memory *memory)
+{
+    const size_t stages = m->wish.cut ? (size_t)m->wish.cut->comm->size : 1;
+
+    return mf_stages_open(&m->stages, walkers(m), 1, stages, m->link, m->net, m->queue, memory);
+}
 
 static int open_walk(struct mf_model *m)
 {
-    const struct mf_comm *comm = m->wish.cut ? m->wish.cut->comm : NULL;
-    struct mf_walk_memory memory = {.lasting = {NULL}};
+    struct mf_walk_memory memory;
 
     MF_TRY(agree(m, take_memory(m)));
-    if (comm) MF_TRY(mf_stages_open(&m->stages, comm, 1, (size_t)comm->size, m->link, m->net, m->queue, &memory));
+    MF_TRY(open_stages(m, &memory));
     MF_TRY(agree(m, mf_walk_open(&m->walk, m->net, m->queue, MF_WALK_PLANNED, &memory)));
     if (m->stages.arrays) mf_walk_exchange(m->walk, mf_arrays_exchanges(m->stages.arrays));
     return MF_OK;
@@ -288,41 +318,78 @@ int mf_model_make(const struct mf_model_card *card, uint64_t seed, size_t batch,
     return give(rc, m, model);
 }
 
-int mf_model_draft(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
-                   void (*see)(void *context, const struct mf_list *list), void *context)
+/* A model whose list is made, for @p see. */
+static int draft(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
+                 int (*see)(struct mf_model *m, void *context), void *context)
 {
     struct mf_model *m = new_model(wish, queue);
     int rc;
 
     m->card = card;
     rc = build(m);
-    if (rc == MF_OK) see(context, m->list);
+    if (rc == MF_OK) rc = see(m, context);
     mf_model_close(m);
     return rc;
 }
 
-/* Needs are those of the draft's list, and of its inputs in host memory. */
-static void find_needs(void *context, const struct mf_list *list)
+struct seer {
+    void (*see)(void *context, const struct mf_list *list);
+    void *context;
+};
+
+static int see_list(struct mf_model *m, void *context)
+{
+    const struct seer *seer = context;
+
+    seer->see(seer->context, m->list);
+    return MF_OK;
+}
+
+int mf_model_draft(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
+                   void (*see)(void *context, const struct mf_list *list), void *context)
+{
+    struct seer seer = {see, context};
+
+    return draft(card, wish, queue, see_list, &seer);
+}
+
+/* Beside the room of the lists, which is among their arrays. */
+static int add_exchanges(struct mf_model *m, struct mf_model_needs *needs)
+{
+    const size_t before = mf_arena_live(m->queue->arena), host = mf_arena_live(m->queue->host);
+    struct mf_walk_memory memory;
+
+    if (!walkers(m) || walkers(m)->size == 1) return MF_OK;
+    MF_TRY(open_stages(m, &memory));
+    needs->exchange = mf_arena_live(m->queue->arena) - before - m->net->room[MF_PLACE_DEVICE];
+    needs->device += needs->exchange;
+    if (mf_apart(m->queue)) needs->host += mf_arena_live(m->queue->host) - host;
+    return MF_OK;
+}
+
+/* Needs are those of the list, and of its inputs in host memory. */
+static int find_needs(struct mf_model *m, void *context)
 {
     struct mf_model_needs *needs = context;
-    const struct mf_net *net = list->net;
+    const struct mf_net *net = m->net;
 
     needs->device = net->lasting[MF_PLACE_DEVICE] + net->room[MF_PLACE_DEVICE];
     needs->weights = net->lasting[MF_PLACE_DEVICE];
+    needs->away = net->lasting[MF_PLACE_HOST];
     needs->host = net->lasting[MF_PLACE_HOST] + net->room[MF_PLACE_HOST];
-    needs->traffic = mf_list_traffic(list);
-    needs->nodes = (double)list->nodes;
-    for (size_t v = 0; v < net->values; ++v)
-        if (net->value[v].role == MF_ROLE_INPUT && net->value[v].base < 0)
-            needs->host += mf_shape_bytes(&net->value[v].shape);
-    for (size_t k = 0; k < list->nodes; ++k) needs->operations += mf_node_operations(net, &list->node[k]);
+    needs->traffic = mf_list_traffic(m->list);
+    needs->brought = mf_list_brought(m->list);
+    needs->nodes = (double)m->list->nodes;
+    for (size_t k = 0; k < m->inputs; ++k) needs->host += bytes_of(m, &m->input[k]);
+    for (size_t k = 0; k < m->list->nodes; ++k) needs->operations += mf_node_operations(net, &m->list->node[k]);
+    return add_exchanges(m, needs);
 }
 
 int mf_model_foresee(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
                      struct mf_model_needs *needs)
 {
     *needs = (struct mf_model_needs){0};
-    return mf_model_draft(card, wish, queue, find_needs, needs);
+    return draft(card, wish, queue, find_needs, needs);
 }
 
 void mf_model_close(struct mf_model *m)
@@ -331,6 +398,7 @@ void mf_model_close(struct mf_model *m)
     mf_stages_close(&m->stages);
     mf_walk_close(m->walk);
     free(m->link);
+    mf_layout_free(&m->layout);
     if (m->list) mf_list_release(m->list, m->queue);
     if (m->net) mf_net_free(m->net);
     mf_model_card_close(&m->own);

@@ -32,6 +32,16 @@ struct mf_model_cut {
     void *context;
 };
 
+/** Weights that are not on the device. They come while the network is walked (mf_pass_stream()). */
+struct mf_model_stream {
+    /* Ranks that cut every weight. Each feeds rows of its own, and all walk as often. NULL: weights stand in host
+     * memory, where that is another one */
+    const struct mf_comm *comm;
+    size_t parts; /* of this rank's; more than there are: all; 0: every weight stays */
+    /** Says whose weights leave, as mf_parts_leave(). */
+    size_t (*leave)(const struct mf_list *list, size_t parts, int *number);
+};
+
 /** How a model is opened. Values of its network have names (mf_value_find()), and are read as float [batch][..]. */
 struct mf_model_wish {
     const char *word;  /* as of mf_model_card_open_as(); NULL: the file says it */
@@ -44,6 +54,7 @@ struct mf_model_wish {
     size_t masks;
     const char *const *mask;
     const struct mf_model_cut *cut; /* NULL: this rank has the model alone; else there are no layers and masks */
+    struct mf_model_stream stream;  /* with cut: in host memory */
 };
 
 /** The same as mf_model_open(), as wished. Refuses also with MF_USAGE a name that no value has. */
@@ -59,12 +70,14 @@ int mf_model_make(const struct mf_model_card *card, uint64_t seed, size_t batch,
 
 /** A walk of a model takes bytes of arrays on the device and in host memory. On cpu both are one. */
 struct mf_model_needs {
-    size_t device, host, weights;      /* weights: of device */
-    double operations, traffic, nodes; /* of a walk; traffic: bytes (mf_list_traffic()) */
+    size_t device, host, weights, away, exchange; /* of device: weights, exchange; of host: away, weights too */
+    double operations, traffic, nodes;            /* of a walk; traffic: bytes (mf_list_traffic()) */
+    double brought;                               /* as well: mf_list_brought() */
 };
 
 /** Finds the needs of mf_model_open_as(), which takes exactly these bytes from the queue's arenas. Nothing is taken,
- * and no weight is read, so @p queue may be dry (kernels/dry.h). Refuses as that, but not for want of memory. */
+ * and no weight is read, so @p queue may be dry (kernels/dry.h). With other ranks it is, and so is their communicator.
+ * Refuses as that, but not for want of memory. */
 int mf_model_foresee(const struct mf_model_card *card, const struct mf_model_wish *wish, struct mf_queue *queue,
                      struct mf_model_needs *needs);
 

@@ -129,6 +129,9 @@ void mf_pass_fetch(struct mf_list *list, const struct mf_layout *layout);
  * behind pass cores. Sets stage 3, and buckets with parameters and own_parameters alone; mf_layout_free() frees. */
 void mf_pass_stream(struct mf_net *net, size_t buckets, const int *number, struct mf_layout *layout);
 
+/** Bytes of all weights that come while such a list is walked. A gather counts this rank's own piece, too. */
+double mf_list_brought(const struct mf_list *list);
+
 /** Appends the squared norm of the own gradients of every bucket. @p norm [buckets]: its values, f64. */
 void mf_pass_norm(struct mf_list *list, const struct mf_layout *layout, int *norm);
 

@@ -197,3 +197,18 @@ void mf_pass_stream(struct mf_net *net, size_t buckets, const int *number, struc
     place(net, layout);
     for (size_t k = 0; layout->buckets > 0 && k < net->lists; ++k) stream(net->list[k], layout);
 }
+
+double mf_list_brought(const struct mf_list *list)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const struct mf_node *node = &list->node[i];
+        const struct mf_value *value = node->in[0] < 0 ? NULL : &list->net->value[node->in[0]];
+
+        if ((node->op == MF_OP_START && node->attr.exchange == MF_EXCHANGE_GATHER) ||
+            (node->op == MF_OP_COPY && value && value->role == MF_ROLE_PARAMETER))
+            sum += (double)mf_shape_bytes(&value->shape);
+    }
+    return sum;
+}

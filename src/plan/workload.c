@@ -91,6 +91,16 @@ void mf_plan_pay_lists(struct mf_plan_cost *cost, const struct mf_placement *pla
     mf_plan_pay(cost, "arithmetic", operations / mf_plan_flops(place, rates, half));
 }
 
+/* Between cores each byte passes twice through memory. */
+double mf_plan_coming(const struct mf_placement *place, const struct mf_rates *rates, double bytes, int zero)
+{
+    const double others = bytes * ((double)place->ranks - 1) / (double)place->ranks;
+
+    if (!zero) return bytes / (rates->to_host > 0 ? rates->to_host : rates->memory);
+    if (place->nodes > 1) return others / rates->network;
+    return place->nccl ? others / rates->link : 2 * others / (place->device ? rates->to_host : rates->memory);
+}
+
 void mf_plan_scale(struct mf_plan_cost *cost, double factor)
 {
     cost->total *= factor;

@@ -91,6 +91,9 @@ double mf_plan_flops(const struct mf_placement *place, const struct mf_rates *ra
 void mf_plan_pay_lists(struct mf_plan_cost *cost, const struct mf_placement *place, const struct mf_rates *rates,
                        int half, double operations, double traffic);
 
+/** Seconds in which @p bytes of weights come to a rank: from host memory, or with @p zero from others. */
+double mf_plan_coming(const struct mf_placement *place, const struct mf_rates *rates, double bytes, int zero);
+
 /** Multiplies the total, what a trial measures, and all parts. */
 void mf_plan_scale(struct mf_plan_cost *cost, double factor);
 

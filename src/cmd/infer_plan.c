@@ -222,17 +222,25 @@ int mf_infer_check_ways(const struct mf_session *s, long tensor, long stages)
                    tensor * stages, ranks, tensor * stages);
 }
 
+static int is_given(const struct mf_session *s, const char *word)
+{
+    return mf_options_knows(s->options, word) && mf_options_given(s->options, word);
+}
+
 int mf_infer_check_streams(const struct mf_session *s, long zero, const char *offload, const char *map)
 {
     const int host = strcmp(offload, "host") == 0;
 
     if (zero != 0 && zero != 3)
         return mf_fail(MF_USAGE, "--zero %ld: a run has weights alone to cut; try: --zero 3, or 0", zero);
-    if (zero && (map || mf_options_given(s->options, "tp") || mf_options_given(s->options, "pp")))
-        return mf_fail(MF_USAGE, "--zero 3 cuts every weight among all ranks; leave out --tp, --pp and --map");
+    if (zero && (map || is_given(s, "tp") || is_given(s, "pp")))
+        return mf_fail(MF_USAGE, "--zero 3 cuts every weight among all ranks; leave out %s--pp and --map",
+                       mf_options_knows(s->options, "tp") ? "--tp, " : "");
     if (zero && host)
-        return mf_fail(MF_USAGE, "--zero 3 and --offload-weights host: weights are cut among ranks, or in host memory; "
-                                 "leave one of them out, or take --tp with host memory");
+        return mf_fail(MF_USAGE,
+                       "--zero 3 and --offload-weights host: weights are cut among ranks, or in host memory; leave one "
+                       "of them out, or take --%s with host memory",
+                       mf_options_knows(s->options, "tp") ? "tp" : "pp");
     if (host && mf_place_map_has_cores(map))
         return mf_fail(MF_USAGE,
                        "--offload-weights host and 'cpu' in --map: the cores compute what is there; leave one "
@@ -240,9 +248,9 @@ int mf_infer_check_streams(const struct mf_session *s, long zero, const char *of
     return MF_OK;
 }
 
-int mf_infer_check_host(const struct mf_session *s, const struct mf_gen_work *work)
+int mf_infer_check_host(const struct mf_session *s, int host)
 {
-    if (!work->host || mf_apart(s->queue)) return MF_OK;
+    if (!host || mf_apart(s->queue)) return MF_OK;
     return mf_fail(MF_USAGE,
                    "--offload-weights host: on --device %s there is no other memory than the host's; leave it out",
                    s->backend->name);

@@ -39,8 +39,8 @@
 /** Refuses with MF_USAGE what does not go together. Local. */
 int mf_infer_check_streams(const struct mf_session *session, long zero, const char *offload, const char *map);
 
-/** Refuses with MF_USAGE weights in host memory (work->host) where there is no other. Local. */
-int mf_infer_check_host(const struct mf_session *session, const struct mf_gen_work *work);
+/** Refuses with MF_USAGE weights in host memory (@p host) where there is no other. Local. */
+int mf_infer_check_host(const struct mf_session *session, int host);
 
 /** Plans a run on this rank's device. Sets @p wish, and what session->predicted has. Without a plan ("off") they follow
  * from @p work: its context, or that of the model. A line says the plan. Call mf_run_plan_free(), also after a refusal.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Weights of a language model in host memory, beside a GPU (the emulator) that holds half of them: logits have the bits
-of a GPU that holds all, and bytes of both memories are those of the plan.
+"""Weights of a model in host memory, beside a GPU (the emulator) that holds half of them: answers have the bits of a GPU
+that holds all, and bytes of both memories are those of the plan. A language model, and a network of train.
 usage: host_weights.py MESOFORGE FOLDER_OF_FAKE_NVML MODEL"""
 import json
 import os
@@ -47,6 +47,32 @@ def infer(code, *words):
     return json.loads(out) if status == 0 else err
 
 
+def classify(code, *words):
+    status, out, err = runs.run(program, "infer", "classify", "run/model.safetensors", "set.h5", "--batch-size", 1, "--device", "cuda", "--json",
+                                *words, env=ENV)
+    check(status == code, f"{words}: {status}, want {code}: {err[-600:]}")
+    return json.loads(out) if status == 0 else err
+
+
+def network():
+    """A transformer of eight blocks."""
+    for words in (("synth", "--num-samples", 8, "--size", 8, 8, "--output", "set.h5"),
+                  ("train", "classify", "--data", "set.h5", "--arch", "vit:width=32,depth=8,heads=2,patch=4", "--epochs", 1, "--results-dir", "run")):
+        status, _, err = runs.run(program, *words, "--device", "cpu", "--threads", 1, env=ENV)
+        check(status == 0, f"{words}: {err}")
+    whole = classify(0)
+    bytes_ = whole["peak_bytes"]["device"][0]
+    half = ("--gpu-memory-fraction", bytes_ / 2 / MEMORY)
+    check("--gpu-memory-fraction" in classify(5, *half), "a network does not fit half of its bytes")
+    for fraction, least in ((0.5, LAYERS - 1), (0.8, 2)):
+        done = classify(0, "--offload-weights", "host", "--gpu-memory-fraction", fraction * bytes_ / MEMORY)
+        peak, streamed = done["peak_bytes"], done["plan"]["settings"]["streamed"]
+        check(done["predictions"] == whole["predictions"], "a network answers with the same bits")
+        check(peak["device"] == peak["predicted_device"] and peak["device"][0] <= fraction * bytes_, f"a network on the GPU: {peak}")
+        check(peak["arena"] == peak["predicted"], f"a network on the host: {peak}")
+        check(least <= streamed <= LAYERS + 2, f"parts of a network in host memory: {streamed}")
+
+
 def read(path):
     with open(path, "rb") as file:
         return file.read()
@@ -67,4 +93,5 @@ with tempfile.TemporaryDirectory() as folder:
         check(peak["arena"] == peak["predicted"], f"of the host: {peak}")
         check(least <= plan["settings"]["streamed"] <= LAYERS + 2, f"parts in host memory: {plan['settings']}")
         check(plan["host_bytes"]["arrays"]["weights in host memory"] > 0.2 * weights, f"{plan['host_bytes']}")
+    network()
 finish("host_weights")

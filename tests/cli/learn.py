@@ -209,6 +209,14 @@ def tiles_are_averaged():
     for site, said in (("io.open", "cannot open 'one.npy'"), ("memory:visit=5", "phase: no memory"), ("memory:visit=6", "readers: no memory")):
         done = run("infer", "classify", MODEL["classify"], "one.npy", "set.h5", "--pp", 2, "--threads", 1, ranks=2, fault=f"{site}:rank=1", timeout=20)
         check(done.status in (3, 5) and f"1 of 2 files was refused and left out; the first: {said}" in done.err, f"{site}: an error of one stage: {done}")
+    for ranks in (1, 2, 3):  # ranks cut every weight, and share the samples
+        done = good("infer", "classify", MODEL["classify"], "one.npy", "set.h5", "--output", "cut.csv", "--batch-size", 7, "--zero", 3, "--json", ranks=ranks)
+        peak = json.loads(done.out)["peak_bytes"]
+        check(table("cut.csv") == rows, f"{ranks} ranks cut the weights")
+        check(peak["arena"] == peak["predicted"], f"{ranks} ranks cut the weights: {peak}")
+    for site, said in (("io.open:rank=0", "cannot open 'one.npy'"), ("memory:visit=4:rank=1", "readers: no memory")):
+        done = run("infer", "classify", MODEL["classify"], "one.npy", "set.h5", "--zero", 3, "--threads", 1, ranks=2, fault=site, timeout=20)
+        check(done.status in (3, 5) and f"refused and left out; the first: {said}" in done.err, f"{site}: others do not wait for the weights: {done}")
     refused(2, "'bogus' meets no part", "infer", "classify", MODEL["classify"], "one.npy", "--map", "bogus=cpu")
     refused(2, "3 stages do not divide 2 ranks; try: mpirun -n 3", "infer", "classify", MODEL["classify"], "one.npy", "--pp", 3, ranks=2)
 

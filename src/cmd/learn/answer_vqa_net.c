@@ -361,7 +361,7 @@ int mf_answerer_open(const struct mf_session *s, const char *model, const struct
         .comm = s->comm, .arena = s->arena, .queue = s->queue, .set = &a->set, .task = &a->task, .batch = batch};
     MF_TRY(mf_scorer_open(&a->card, &a->scorer));
     take_memory(a);
-    *net = (struct mf_infer_net){a, &a->card, numbers_of(a), feed, feed_input, answer, open_set, feed_id};
+    *net = (struct mf_infer_net){a, &a->card, numbers_of(a), feed, feed_input, answer, NULL, open_set, feed_id};
     return MF_OK;
 }
 

@@ -1,9 +1,11 @@
 /* See crew.h. */
 #include "src/cmd/learn/crew.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "src/base/err.h"
+#include "src/place/leave.h"
 #include "src/place/pipeline.h"
 
 /* -- ranks -- */
@@ -19,13 +21,13 @@ static int split(const struct mf_comm *all, size_t stages, int by_crew, const ch
     return rc;
 }
 
-int mf_crew_open(const struct mf_comm *all, long stages, const char *map, struct mf_crew *c)
+int mf_crew_open(const struct mf_comm *all, const struct mf_crew_wish *wish, struct mf_crew *c)
 {
     size_t named = 1;
 
-    *c = (struct mf_crew){.map = map, .sharers = all};
-    MF_TRY(mf_agree(all, mf_place_map_stages(map, 0, &named)));
-    c->stages = stages ? (size_t)stages : named;
+    *c = (struct mf_crew){.wish = *wish, .sharers = all};
+    MF_TRY(mf_agree(all, mf_place_map_stages(wish->map, 0, &named)));
+    c->stages = wish->stages ? wish->stages : named;
     if ((size_t)all->size % c->stages != 0)
         return mf_fail(MF_USAGE, "%zu stages do not divide %d rank%s; try: mpirun -n %zu", c->stages, all->size,
                        all->size == 1 ? "" : "s", c->stages);
@@ -40,7 +42,15 @@ void mf_crew_close(struct mf_crew *c)
 {
     if (c->others.size) mf_comm_free(&c->others);
     if (c->own.size) mf_comm_free(&c->own);
-    *c = (struct mf_crew){.map = NULL};
+    *c = (struct mf_crew){.sharers = NULL};
+}
+
+int mf_crew_walks(const struct mf_crew *c, int walks)
+{
+    double any = walks;
+
+    if (c->wish.zero && c->sharers->size > 1) mf_comm_sum(c->sharers, 1, &any);
+    return any > 0;
 }
 
 /* -- the model -- */
@@ -58,7 +68,7 @@ static void see(void *context, const struct mf_list *list)
     struct placing *p = context;
 
     mf_parts_find(list->net, list, &p->parts);
-    p->rc = mf_place_stages(&p->parts, p->crew->stages, p->crew->map, NULL, &p->placement);
+    p->rc = mf_place_stages(&p->parts, p->crew->stages, p->crew->wish.map, NULL, &p->placement);
 }
 
 static void place(void *context, const struct mf_list *list, int *stage)
@@ -79,13 +89,36 @@ static int check_parts(const struct placing *p, const char *path)
     return mf_fail(MF_USAGE, "--pp %zu: the model of '%.200s' has %zu parts", p->crew->stages, path, p->parts.count);
 }
 
-static int find_placing(struct placing *p, const char *path, const struct mf_model_wish *wish, struct mf_queue *queue)
+static int find_placing(struct placing *p, const struct mf_model_card *card, size_t batch, struct mf_queue *queue)
+{
+    const struct mf_model_wish wish = {.batch = batch};
+
+    if (p->crew->stages == 1 && !p->crew->wish.map) return MF_OK;
+    MF_TRY(mf_model_draft(card, &wish, queue, see, p));
+    return check_parts(p, card->path);
+}
+
+static void free_placing(struct placing *p)
+{
+    mf_parts_free(&p->parts);
+    mf_device_map_free(&p->placement);
+}
+
+static struct mf_model_wish wish_of(const struct mf_crew *c, size_t batch, const struct mf_model_cut *cut)
+{
+    struct mf_model_wish wish = {.batch = batch, .stream = {NULL, c->streamed, mf_parts_leave}};
+
+    if (c->wish.zero) wish.stream = (struct mf_model_stream){c->sharers, SIZE_MAX, mf_parts_leave};
+    if (c->stages > 1) wish.cut = cut;
+    return wish;
+}
+
+static int open_placing(struct placing *p, const char *path, size_t batch, struct mf_queue *queue)
 {
     struct mf_model_card card;
     int rc = mf_model_card_open_as(path, NULL, &card);
 
-    if (rc == MF_OK) rc = mf_model_draft(&card, wish, queue, see, p);
-    if (rc == MF_OK) rc = check_parts(p, path);
+    if (rc == MF_OK) rc = find_placing(p, &card, batch, queue);
     mf_model_card_close(&card);
     return rc;
 }
@@ -95,17 +128,25 @@ int mf_crew_model(const struct mf_crew *c, const char *path, size_t batch, struc
 {
     struct placing p = {.crew = c};
     const struct mf_model_cut cut = {&c->own, place, &p};
-    struct mf_model_wish wish = {.batch = batch};
-    int rc = MF_OK;
+    const struct mf_model_wish wish = wish_of(c, batch, &cut);
+    int rc = open_placing(&p, path, batch, queue);
 
     *model = NULL;
-    if (c->stages > 1 || c->map) rc = find_placing(&p, path, &wish, queue);
-    if (c->stages > 1) {
-        rc = mf_agree(&c->own, rc);
-        wish.cut = &cut;
-    }
+    if (c->stages > 1 || c->wish.zero) rc = mf_agree(c->stages > 1 ? &c->own : c->sharers, rc);
     if (rc == MF_OK) rc = mf_model_open_as(path, &wish, queue, model);
-    mf_parts_free(&p.parts);
-    mf_device_map_free(&p.placement);
+    free_placing(&p);
+    return rc;
+}
+
+int mf_crew_foresee(const struct mf_crew *c, const struct mf_model_card *card, size_t batch, struct mf_queue *queue,
+                    struct mf_model_needs *needs)
+{
+    struct placing p = {.crew = c};
+    const struct mf_model_cut cut = {&c->own, place, &p};
+    const struct mf_model_wish wish = wish_of(c, batch, &cut);
+    int rc = find_placing(&p, card, batch, queue);
+
+    if (rc == MF_OK) rc = mf_model_foresee(card, &wish, queue, needs);
+    free_placing(&p);
     return rc;
 }

@@ -8,11 +8,14 @@
 #include "io/look.h"
 #include "io/notes.h"
 #include "io/same_file.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/crew.h"
 #include "src/cmd/learn/field.h"
 #include "src/cmd/learn/infer_show.h"
+#include "src/cmd/learn/infer_work.h"
 #include "src/cmd/learn/intensity.h"
 #include "src/cmd/learn/predict.h"
 #include "src/cmd/log_view.h"
@@ -33,7 +36,7 @@ static const struct mf_opt crew_rows[] = {
     MF_OPT(mf_infer_cmd, "pp", stages, MF_LONG, NULL, "ranks that run the model together, as stages of a pipeline"),
     MF_OPT(mf_infer_cmd, "map", map, MF_TEXT, NULL,
            "which stage has which part of the model (mesoforge map). Stages are named cpu, cuda:N or rank:N"),
-    MF_OPT_END};
+    MF_STREAM_ROWS(mf_infer_cmd), MF_OPT_END};
 const struct mf_opt *const mf_infer_tables[] = {mf_infer_file_rows, crew_rows, mf_log_view_rows, mf_common_opts, NULL};
 
 struct job {
@@ -45,6 +48,8 @@ struct job {
     const struct mf_infer_maker *maker; /* of another network than that of a crew; NULL: none */
     struct mf_crew crew;
     struct mf_model *run; /* of the crew */
+    struct mf_run_plan plan;
+    struct mf_peaks peaks;
     struct mf_infer_net net;
     const struct mf_model_card *card;
     struct mf_task task;
@@ -56,6 +61,13 @@ struct job {
     struct mf_refused refused;
     struct mf_predictions predictions;
 };
+
+static int wants_host(const struct mf_infer_cmd *o) { return o->offload && strcmp(o->offload, "host") == 0; }
+
+static struct mf_reader_wish reading(const struct job *job)
+{
+    return (struct mf_reader_wish){.threads = 1, .ahead = 2, .batch = job->batch, .input = 1};
+}
 
 /* -- the model -- */
 
@@ -71,14 +83,34 @@ int mf_infer_check_kind(const char *model, const struct mf_task *task, const str
     return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", model, verb, verb);
 }
 
-static int feed(void *of, size_t row, const void *sample) { return mf_model_feed(of, row, sample); }
+static int feed(void *of, size_t row, const void *sample)
+{
+    const struct job *job = of;
 
-static void feed_input(void *of, size_t row, const float *input) { mf_model_feed_input(of, row, input); }
+    return mf_model_feed(job->run, row, sample);
+}
+
+static void feed_input(void *of, size_t row, const float *input)
+{
+    const struct job *job = of;
+
+    mf_model_feed_input(job->run, row, input);
+}
 
 static int answer(void *of, size_t n, float *output)
 {
-    mf_model_walk(of, n);
-    return mf_model_output(of, n, output);
+    const struct job *job = of;
+
+    (void)mf_crew_walks(&job->crew, 1);
+    mf_model_walk(job->run, n);
+    return mf_model_output(job->run, n, output);
+}
+
+static void stay(void *of)
+{
+    const struct job *job = of;
+
+    while (mf_crew_walks(&job->crew, 0)) mf_model_walk(job->run, 0);
 }
 
 /* Another kind of task may have another kind of network, so this comes first. */
@@ -93,40 +125,58 @@ static int load_task(struct job *job, const struct mf_learn *learn)
     return rc;
 }
 
+/* Bytes of the readers of a set, of which one is read at a time. A set that cannot be opened is refused later. */
+static size_t readers_of(struct job *job, const char *file)
+{
+    const struct mf_reader_wish wish = reading(job);
+    struct mf_dataset *set;
+    size_t bytes;
+
+    if (mf_dataset_open(job->session->comm, file, &set) != MF_OK) {
+        mf_err_clear();
+        return 0;
+    }
+    bytes = mf_reader_bytes(set, &wish);
+    mf_dataset_close(set);
+    return bytes;
+}
+
+/* Where weights are elsewhere, a plan says which. Collective. */
+static int plan_model(struct job *job)
+{
+    struct mf_infer_work work = {.batch = job->batch,
+                                 .crew = job->crew.wish,
+                                 .host = wants_host(job->o),
+                                 .deterministic = job->session->common->deterministic,
+                                 .queue = job->session->queue};
+    struct mf_model_card card = {.path = NULL};
+    int rc;
+
+    if (!work.host && !work.crew.zero) return MF_OK;
+    for (size_t i = 0; i < job->count; ++i)
+        if (job->is_set[i]) work.beside = mf_max(work.beside, readers_of(job, job->files[i]));
+    rc = mf_model_card_open(job->model, &card);
+    if (rc == MF_OK) rc = mf_infer_work_open(&card, job->model, &work);
+    rc = mf_agree(job->session->comm, rc);
+    if (rc == MF_OK) rc = mf_infer_work_plan(job->session, &work, &job->crew, &job->plan);
+    mf_model_card_close(&card);
+    return rc;
+}
+
 /* The model of a crew predicts. */
-static int open_model(struct job *job, const struct mf_learn *learn)
+static int open_model(struct job *job)
 {
     const struct mf_session *s = job->session;
     const struct mf_model_card *c;
 
-    MF_TRY(mf_agree(s->comm, load_task(job, learn)));
+    MF_TRY(plan_model(job));
     mf_place_map_say(job->o->map, (size_t)s->comm->size, !s->backend->devices);
     MF_TRY(mf_agree(s->comm, mf_crew_model(&job->crew, job->model, job->batch, s->queue, &job->run)));
     c = mf_model_says(job->run);
     MF_TRY(mf_safetensors_same(s->comm, c->file));
-    job->net = (struct mf_infer_net){job->run, c, c->outputs.count, feed, feed_input, answer, NULL, NULL};
-    return MF_OK;
-}
-
-static int start(struct job *job, const struct mf_learn *learn)
-{
-    const struct mf_session *s = job->session;
-    const struct mf_model_card *c;
-
-    MF_TRY(mf_crew_open(s->comm, job->o->stages, job->o->map, &job->crew));
-    MF_TRY(job->maker ? job->maker->open(s, job->o, job->model, job->maker->context, &job->net)
-                      : open_model(job, learn));
-    job->card = c = job->net.card;
-    job->reads = (struct mf_field_wish){.card = c,
-                                        .threshold = job->o->threshold,
-                                        .dataset = job->o->dataset,
-                                        .labels = &job->o->labels,
-                                        .arena = s->arena};
-    MF_TRY(mf_field_check(&job->reads));
-    job->outputs = job->predictions.outputs = job->net.outputs;
-    job->voxels = c->dims[0] * c->dims[1] * c->dims[2];
-    job->tile = MF_MUST(malloc(mf_field_tile(c)), "a tile");
-    job->output = MF_MUST(calloc(job->batch * job->outputs, sizeof *job->output), "predictions");
+    job->net = (struct mf_infer_net){
+        .of = job, .card = c, .outputs = c->outputs.count, .feed = feed, .feed_input = feed_input, .answer = answer};
+    if (job->crew.wish.zero) job->net.stay = stay;
     return MF_OK;
 }
 
@@ -240,7 +290,9 @@ static int predict_files(struct job *job, struct answers *all)
 
     for (size_t i = 0; i < job->count; ++i) files += !job->is_set[i];
     if (files > 1) mf_notes_begin();
-    rc = mf_agree(job->session->comm, predict_own(job, mf_cut(files, (size_t)comm->size, (size_t)comm->rank), &own));
+    rc = predict_own(job, mf_cut(files, (size_t)comm->size, (size_t)comm->rank), &own);
+    if (job->net.stay) job->net.stay(job->net.of);
+    rc = mf_agree(job->session->comm, rc);
     mf_notes_end(comm);
     if (rc == MF_OK) rc = share_answers(job, &own, all);
     if (rc == MF_OK) rc = mf_refused_share(comm, &job->refused);
@@ -284,10 +336,11 @@ static int predict_samples(struct job *job, const struct mf_dataset *set, struct
 {
     uint32_t *id = MF_MUST(malloc((own.count + 1) * sizeof *id), "samples");
     struct outputs to = {job, set->path, output, MF_OK, 0};
-    const struct mf_reader_wish wish = {.threads = 1, .ahead = 2, .batch = job->batch, .input = 1};
+    const struct mf_reader_wish wish = reading(job);
 
     for (size_t i = 0; i < own.count; ++i) id[i] = (uint32_t)(own.first + i);
     agree_on_batch(&to, mf_samples_read(set, job->session->arena, &wish, own.count, id, predict_batch, &to));
+    if (job->net.stay) job->net.stay(job->net.of);
     free(id);
     return to.rc;
 }
@@ -380,6 +433,32 @@ static int look_at_all(struct job *job)
     return MF_OK;
 }
 
+static int start(struct job *job, const struct mf_learn *learn)
+{
+    const struct mf_session *s = job->session;
+    const struct mf_crew_wish crew = {(size_t)job->o->stages, job->o->map, (int)job->o->zero};
+    const struct mf_model_card *c;
+
+    MF_TRY(mf_infer_check_host(s, wants_host(job->o)));
+    MF_TRY(mf_crew_open(s->comm, &crew, &job->crew));
+    MF_TRY(job->maker ? job->maker->open(s, job->o, job->model, job->maker->context, &job->net)
+                      : mf_agree(s->comm, load_task(job, learn)));
+    MF_TRY(look_at_all(job));
+    if (!job->maker) MF_TRY(open_model(job));
+    job->card = c = job->net.card;
+    job->reads = (struct mf_field_wish){.card = c,
+                                        .threshold = job->o->threshold,
+                                        .dataset = job->o->dataset,
+                                        .labels = &job->o->labels,
+                                        .arena = s->arena};
+    MF_TRY(mf_field_check(&job->reads));
+    job->outputs = job->predictions.outputs = job->net.outputs;
+    job->voxels = c->dims[0] * c->dims[1] * c->dims[2];
+    job->tile = MF_MUST(malloc(mf_field_tile(c)), "a tile");
+    job->output = MF_MUST(calloc(job->batch * job->outputs, sizeof *job->output), "predictions");
+    return MF_OK;
+}
+
 /* In the order of the files. */
 static int predict_all(struct job *job)
 {
@@ -408,6 +487,8 @@ static int show(struct job *job)
     const char *output = s->common->output;
 
     if (job->predictions.lines == 0) return MF_OK;
+    if (s->common->json) MF_TRY(mf_peaks_of(s, &job->peaks));
+    if (s->common->json) job->predictions.peaks = &job->peaks;
     if (output)
         MF_TRY(mf_predict_table(s->comm, output, job->maker ? job->maker->put : mf_predictions_put, &job->predictions));
     if (s->comm->rank != 0) return mf_agree(s->comm, MF_OK);
@@ -423,7 +504,6 @@ static int infer(struct job *job, const struct mf_learn *learn)
     if (output) MF_TRY(mf_session_spares(s, output, 1, &job->model));
     if (output) MF_TRY(mf_session_spares(s, output, job->count, job->files));
     MF_TRY(start(job, learn));
-    MF_TRY(look_at_all(job));
     MF_TRY(predict_all(job));
     MF_TRY(mf_intensity_warn(job->crew.sharers, &job->shift));
     MF_TRY(show(job));
@@ -444,6 +524,7 @@ int mf_infer_run(struct mf_session *session, const void *options, const struct m
     job.predictions = (struct mf_predictions){.session = session,
                                               .model = job.model,
                                               .task = &job.task,
+                                              .plan = &job.plan,
                                               .files = job.files,
                                               .refused = &job.refused,
                                               .context = maker ? maker->context : NULL};
@@ -451,6 +532,8 @@ int mf_infer_run(struct mf_session *session, const void *options, const struct m
     mf_task_close(&job.task);
     mf_model_close(job.run);
     mf_crew_close(&job.crew);
+    mf_run_plan_free(&job.plan);
+    mf_peaks_free(&job.peaks);
     mf_predictions_free(&job.predictions);
     mf_refused_free(&job.refused);
     free(job.is_set);
@@ -469,5 +552,6 @@ int mf_infer_check(const struct mf_session *session, const void *options, const 
         return mf_fail(MF_USAGE, "no %s; try: mesoforge %s run/model.safetensors FILE", n ? "file" : "model", verb);
     if (mf_options_knows(session->options, "pp") && mf_options_given(session->options, "pp") && o->stages < 1)
         return mf_fail(MF_USAGE, "--pp %ld: it must be at least 1", o->stages);
+    if (o->offload) MF_TRY(mf_infer_check_streams(session, o->zero, o->offload, o->map));
     return mf_predict_check(session, verb, o->batch);
 }

@@ -7,9 +7,9 @@
 
 struct mf_infer_cmd {
     struct mf_common common;
-    const char *threshold, *dataset, *map;
+    const char *threshold, *dataset, *map, *offload;
     struct mf_longs labels;
-    long batch, stages;
+    long batch, stages, zero;
 };
 
 extern const struct mf_opt mf_infer_file_rows[]; /* of files alone */
@@ -24,7 +24,8 @@ extern const struct mf_opt *const mf_infer_tables[];
     "16 bits for 8. --output writes a table. Ranks share files and samples. A file that is refused is named and left " \
     "out; the others are predicted, and the exit status is 3.\n\n"                                                     \
     "A model that is too large for a rank is cut: --pp 2 makes two ranks a pipeline, and --map says which has which "  \
-    "part. All ranks get the same answers as one.\n\n"
+    "part. With --zero 3 ranks cut every weight, and share the samples. With --offload-weights host weights that do "  \
+    "not fit a GPU stand in host memory. Answers are those of one rank.\n\n"
 
 /** Refuses options (MF_USAGE) of verb @p verb. Local. */
 int mf_infer_check(const struct mf_session *session, const void *options, const char *verb);
@@ -39,6 +40,8 @@ struct mf_infer_net {
     void (*feed_input)(void *of, size_t row, const float *input);
     /** Answers about the first @p n rows: [n][outputs]. MF_NUMERIC. */
     int (*answer)(void *of, size_t n, float *output);
+    /** For ranks that walk together, each with its own samples; else NULL. Walks along until the others are ready. */
+    void (*stay)(void *of);
     /** For a network that reads more of a set than its samples; else NULL. Takes that from an open set, before samples
      * are given (collective; refuses, agreed). Says whose sample row @p row is. */
     int (*open_set)(void *of, const struct mf_comm *comm, const struct mf_dataset *set);

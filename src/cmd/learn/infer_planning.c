@@ -1,11 +1,14 @@
-/* plan infer, plan serve: a run of a language model on a machine, its memory and its speed. A server is
- * a run whose requests may have their whole context at the same time. */
+/* plan infer, plan serve: a run of a model on a machine, its memory and its speed. A server is a run of a language
+ * model whose requests may have their whole context at the same time. */
 #include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/infer_plan.h"
+#include "src/cmd/learn/infer_work.h"
+#include "src/cmd/learn/predict.h"
 #include "src/cmd/plan.h"
+#include "src/cmd/unused.h"
 #include "src/gen/ranks.h"
 #include "src/gen/workload.h"
 #include "src/model/language_files.h"
@@ -14,7 +17,7 @@
 struct plan_infer {
     struct mf_common common;
     struct mf_plan_wish wish;
-    long requests, context, prompt, made, tensor, stages, zero;
+    long requests, context, prompt, made, tensor, stages, zero, batch;
     int show_list;
     const char *dtype, *map, *offload;
     struct mf_texts keep;
@@ -37,7 +40,8 @@ static const struct mf_opt rows[] = {
     ROW("show-list", show_list, MF_FLAG, NULL, "print the lists with the places of their tensors"),
     MF_OPT_END};
 
-static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+static const struct mf_opt network_rows[] = {MF_PREDICT_ROW(plan_infer), MF_OPT_END};
+static const struct mf_opt *const tables[] = {rows, network_rows, mf_common_opts, NULL};
 
 static const struct mf_opt server_rows[] = {MF_ALIAS("max-concurrent-requests", "requests"),
                                             MF_ALIAS("max-total-tokens", "context"), MF_OPT_END};
@@ -162,13 +166,71 @@ static int plan(struct mf_session *s, struct plan_infer *o, int waits)
                                               .context = &job});
 }
 
-static int run(struct mf_session *s, void *options) { return plan(s, options, 1); }
+/* ---- a network of ours ---- */
+
+static int say_map(void *context, const struct mf_plan *plan)
+{
+    const struct plan_infer *o = context;
+
+    mf_place_map_say(o->map, plan->ranks, !plan->device);
+    return MF_OK;
+}
+
+static int open_network(const struct mf_session *s, struct plan_infer *o, const char *file, struct mf_model_card *card,
+                        struct mf_infer_work *w)
+{
+    *w = (struct mf_infer_work){.batch = (size_t)o->batch,
+                                .crew = {(size_t)o->stages, o->map, (int)o->zero},
+                                .host = strcmp(o->offload, "host") == 0,
+                                .deterministic = s->common->deterministic};
+    MF_UNUSED(s, "a trained network reads samples", "requests", "context", "prompt-tokens", "new-tokens", "tp", "dtype",
+              "keep", "show-list");
+    MF_TRY(mf_predict_check(s, "plan infer", o->batch));
+    MF_TRY(mf_model_card_open(file, card));
+    MF_TRY(mf_infer_work_open(card, file, w));
+    if (o->wish.ranks % (long)w->crew.stages == 0) return MF_OK;
+    return mf_fail(MF_USAGE, "%zu stages do not divide --ranks %ld", w->crew.stages, o->wish.ranks);
+}
+
+static int plan_network(struct mf_session *s, struct plan_infer *o, const char *file)
+{
+    struct mf_model_card card = {.path = NULL};
+    struct mf_infer_work work;
+    int rc;
+
+    MF_TRY(mf_plan_may_write(s, &o->wish, file));
+    mf_plan_settle_device(&o->common, &o->wish);
+    rc = mf_agree(s->comm, open_network(s, o, file, &card, &work));
+    if (rc == MF_OK)
+        rc = mf_plan_verb(&(struct mf_planning){.session = s,
+                                                .common = &o->common,
+                                                .wish = &o->wish,
+                                                .workload = &mf_infer_workload,
+                                                .work = &work,
+                                                .residency = "auto",
+                                                .also = say_map,
+                                                .context = o});
+    mf_model_card_close(&card);
+    return rc;
+}
+
+static int run(struct mf_session *s, void *options)
+{
+    struct plan_infer *o = options;
+    const char *const *words;
+
+    (void)mf_options_positional(s->options, &words);
+    if (!mf_language_named(words[0])) return plan_network(s, o, words[0]);
+    MF_UNUSED(s, "requests of a language model are its batch", "batch-size");
+    return plan(s, o, 1);
+}
 static int run_server(struct mf_session *s, void *options) { return plan(s, options, 0); }
 
 const struct mf_cmd mf_cmd_plan_infer = {
     .name = "plan infer",
-    .summary = "predict a run of a language model: context, memory, time, and the reasons",
-    .synopsis = "FOLDER [--requests 8] [--context N] [--hardware FILE] [--explain] [OPTION VALUE ...]",
+    .summary = "predict a run of a model: context, memory, time, and the reasons",
+    .synopsis =
+        "FOLDER|MODEL.safetensors [--requests 8] [--context N] [--hardware FILE] [--explain] [OPTION VALUE ...]",
     .text =
         "Plans a run of the language model in FOLDER, of which config.json is enough. It says the bytes of weights, of "
         "keys and values and of everything else, which are exact. It says seconds of a token and of a prompt by a "
@@ -176,10 +238,15 @@ const struct mf_cmd mf_cmd_plan_infer = {
         "the model are chosen, unless --ranks, --tp, --pp or --map say them. If nothing fits, the exit status is 5. "
         "--show-list prints the lists: chunks of a prompt, and steps of 1, 2, 4, ... requests.\n"
         "\n"
+        "MODEL.safetensors is a network of train, as infer classify and infer regress run it with --batch-size, --pp, "
+        "--map, --zero and --offload-weights. Bytes are those of the network; those of files that it reads are not "
+        "among them.\n"
+        "\n"
         "  mesoforge plan infer gpt2 --explain\n"
         "  mesoforge plan infer llama-7b --tp 2\n"
         "  mesoforge plan infer llama-7b --requests 16 \\\n"
-        "      --hardware examples/hardware/l4x4.json --device cuda\n",
+        "      --hardware examples/hardware/l4x4.json --device cuda\n"
+        "  mesoforge plan infer run/model.safetensors --ranks 4 --zero 3\n",
     .tables = tables,
     .size = sizeof(struct plan_infer),
     .positional_max = 1,

@@ -55,6 +55,8 @@ int mf_predictions_json(const struct mf_predictions *s, const char *key, struct 
 
     MF_JSON(j, "model", s->model, key, all, "refused", mf_refused_json(s->refused, s->files));
     MF_JSON(j, "seconds", mf_now() - s->session->start, "ranks", s->session->comm->size);
+    if (s->plan) (void)mf_run_plan_put(s->plan, j);
+    if (s->peaks) mf_peaks_json(s->peaks, j);
     rc = mf_json_write(j, stdout);
     mf_json_free(j);
     return rc;

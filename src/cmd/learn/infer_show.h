@@ -6,6 +6,8 @@
 
 #include "src/base/json.h"
 #include "src/cmd/common.h"
+#include "src/session/peaks.h"
+#include "src/cmd/planned.h"
 #include "src/cmd/refused.h"
 #include "src/train/learn.h"
 
@@ -26,6 +28,8 @@ struct mf_predictions {
     size_t outputs;      /* of a file or sample */
     const char *const *files;
     const struct mf_refused *refused; /* of these */
+    const struct mf_run_plan *plan;   /* NULL: none */
+    const struct mf_peaks *peaks;     /* NULL: not asked for */
     struct mf_predicted *said;
     size_t lines, room;
 };

@@ -45,7 +45,7 @@ static int find_work(const struct mf_serve *job, struct own *own)
                                      .zero = (int)o->zero,
                                      .host = strcmp(o->offload, "host") == 0,
                                      .deterministic = o->common.deterministic};
-    MF_TRY(mf_infer_check_host(job->session, &own->work));
+    MF_TRY(mf_infer_check_host(job->session, own->work.host));
     if ((size_t)o->total > own->model.context && own->model.rope.kind == MF_ROPE_NONE)
         return mf_fail(MF_USAGE, "--max-total-tokens %ld: the model of '%.300s' has %zu positions", o->total,
                        job->folder, own->model.context);

@@ -405,7 +405,7 @@ static int find_work(struct job *job)
                               .zero = (int)o->zero,
                               .host = strcmp(o->offload, "host") == 0,
                               .deterministic = o->common.deterministic};
-    MF_TRY(mf_infer_check_host(job->session, w));
+    MF_TRY(mf_infer_check_host(job->session, w->host));
     if (o->context) MF_TRY(mf_gen_check_context(&job->model, job->folder, (size_t)o->context));
     for (size_t k = 0; k < job->answers; ++k) {
         struct answer *a = job->answer[k];

@@ -175,7 +175,7 @@ static float turn(const struct mixing *mix, size_t fields, size_t n, const float
     return 2 * mix->more[f] * x[f * n + v];
 }
 
-/* A plane's part of two sums: the change of conductivity @p i since the last solve, and its squared derivative by x. */
+/* Sums over a plane: the change of conductivity @p i since its solve, and the square of its derivative. */
 static void sum_plane(const struct mf_property *p, const struct mixing *mix, const float *x, size_t i, size_t z,
                       double sum[VALUES])
 {

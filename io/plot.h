@@ -78,8 +78,8 @@ struct mf_panel {
     const char *const *mark_names; /* [mark_kinds] for the legend */
     size_t curve_count; /* MF_PANEL_CURVES, MF_PANEL_BARS: series; bars of several series stand side by side */
     const struct mf_curve *curves;
-    size_t bar_count; /* MF_PANEL_BARS: positions; a shorter series has no bars at the last ones */
-    const char *const *bar_names;
+    size_t bar_count;                  /* MF_PANEL_BARS: positions; a shorter series has no bars at the last ones */
+    const char *const *bar_names;      /* of the positions; of curves: instead of numbers at x = 0, 1, ..; or NULL */
     int sideways;                      /* horizontal bars with names beside them: for many bars, or long names */
     int log_y, from_zero;              /* the axis of y begins at 0 */
     int whole_x;                       /* ticks of x at whole numbers, as for ranks */

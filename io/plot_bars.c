@@ -93,7 +93,7 @@ static void draw_bar(cairo_t *page, const struct mf_panel *p, struct mf_box at, 
 }
 
 /* As large as they fit beside each other. */
-static void draw_names(cairo_t *page, struct mf_box box, const struct mf_panel *p)
+void mf_bars_names(cairo_t *page, struct mf_box box, const struct mf_panel *p)
 {
     const double place = box.width / (double)p->bar_count;
     double widest = 1;
@@ -194,7 +194,7 @@ double mf_bars_draw(cairo_t *page, struct mf_box box, const struct mf_panel *pan
     cairo_move_to(page, box.x, zero);
     cairo_line_to(page, box.x + box.width, zero);
     cairo_stroke(page);
-    draw_names(page, box, panel);
+    mf_bars_names(page, box, panel);
     draw_legend(page, box, panel);
     return out;
 }

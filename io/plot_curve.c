@@ -56,7 +56,11 @@ static void axes_of(const struct mf_panel *p, struct mf_box box, struct mf_axis 
         y->hi *= 1.04;
     }
     if (p->log_y) mf_axis_round(y, 6);
-    if (!(x->hi > x->lo) || (p->curve_count && p->curves[0].marks == MF_MARK_DOTS)) widen(x);
+    if (p->bar_names) {
+        x->lo = -0.5;
+        x->hi = (double)p->bar_count - 0.5;
+    } else if (!(x->hi > x->lo) || (p->curve_count && p->curves[0].marks == MF_MARK_DOTS))
+        widen(x);
 }
 
 static uint32_t colour_of(const struct mf_panel *p, size_t k)
@@ -247,7 +251,8 @@ double mf_curves_draw(cairo_t *page, struct mf_box box, const struct mf_panel *p
     double out;
 
     axes_of(panel, box, &x, &y);
-    out = mf_axes_draw(page, box, &x, &y, 1);
+    out = mf_axes_draw(page, box, panel->bar_names ? NULL : &x, &y, 1);
+    if (panel->bar_names) mf_bars_names(page, box, panel);
     cairo_save(page);
     cairo_rectangle(page, box.x - 4, box.y - 4, box.width + 8, box.height + 8);
     cairo_clip(page);

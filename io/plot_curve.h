@@ -10,6 +10,9 @@ double mf_curves_draw(cairo_t *page, struct mf_box box, const struct mf_panel *p
 /** The same for a panel of bars. Names are below the bars, and values at their ends where there is space. */
 double mf_bars_draw(cairo_t *page, struct mf_box box, const struct mf_panel *panel);
 
+/** The names of x = 0, 1, ... below a box, whose x begins at -0.5. */
+void mf_bars_names(cairo_t *page, struct mf_box box, const struct mf_panel *panel);
+
 /** Draws a graph into the largest square at the left of a box, and its legends at the right. */
 void mf_graph_draw(cairo_t *page, struct mf_box box, const struct mf_plot_graph *graph);
 

@@ -98,6 +98,32 @@ def ran():
     check(left == [], f"files stay: {left}")
 
 
+def conducted():
+    """What properties found of one file and of several, among other files: a picture, and the numbers."""
+    volume = np.random.default_rng(1).integers(0, 2, (8, 9, 10), np.uint8)
+    volume[:, :, 4] = 0
+    np.save("volume.npy", volume)
+    np.save("open.npy", 1 - volume)
+    for name, words in (("one.properties.json", ["volume.npy", "--error-bars"]), ("some.properties.json", ["volume.npy", "open.npy"])):
+        done = runs.run(program, "properties", *words, "--conductivity", 0, 3, "--output", name)
+        check(done.status == 0, f"{done}")
+    done = runs.run(program, "report", "one.json", "some.properties.json", "t.npy", "one.properties.json", "--output", "k.html", ranks=2, mpiexec=mpiexec)
+    check(done.status == 0, f"{done}")
+    page = check_page("k.html", 7)  # four of bench
+    check(page.index("<h2>some.properties.json") < page.index("<h2>t.npy") < page.index("<h2>one.properties.json"), "sections in their order")
+    rows = re.findall(r"<tr>(.*?)</tr>", page)
+    one, some = (json.load(open(f"{name}.properties.json")) for name in ("one", "some"))
+    for axis in "zy":
+        error = one["conductivity"]["error"]
+        want = ["volume.npy", axis, f"{one['conductivity'][axis]:.6g}", *(f"{error[part][axis]:.2g}" for part in ("solver", "grid", "sample")),
+                *(f"{one[key][axis]:.5g}" for key in ("tortuosity_factor", "tortuosity_factor_carrying", "formation_factor"))]
+        check(want in [cells(row) for row in rows], f"{want} in {rows}")
+        want = [axis, f"{some['mean'][axis]:.6g}", f"{some['interval'][axis]:.2g}", f"{some['deviation'][axis]:.3g}"]
+        check(want in [cells(row) for row in rows], f"{want} in {rows}")
+    check(["volume.npy", "x", "0", "0", *5 * "-"] in [[c.replace("inf", "-") for c in cells(row)] for row in rows], f"no way through: {rows}")
+    check(["Wiener", *(f"{b:.5g}" for b in some["bounds"]["wiener"])] in [cells(row) for row in rows], f"bounds: {rows}")
+
+
 def folders():
     """A folder stands for the log of its run; one without is refused, with what is wanted."""
     os.makedirs("of_run", exist_ok=True)
@@ -222,6 +248,7 @@ with tempfile.TemporaryDirectory() as folder:
     followed()
     measured()
     ran()
+    conducted()
     folders()
     read_as_view_does()
     full_disk()
@@ -230,7 +257,7 @@ with tempfile.TemporaryDirectory() as folder:
     with open("strange.json", "w") as file:
         file.write('{"measured": [{"what": "nothing", "rows": []}]}')
     with open("empty.json", "w") as file:
-        file.write('{"measured": []}')
+        file.write('{"measured": [], "conductivity": {}, "files": [{"conductivity": 1}]}')
     dry()
     runs.refuses(program, [
         (2, ["report"], "report needs files"),

@@ -17,6 +17,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/host/report_bench.h"
 #include "src/cmd/host/report_follow.h"
+#include "src/cmd/host/report_properties.h"
 #include "src/cmd/unused.h"
 #include "src/show/page.h"
 
@@ -221,6 +222,12 @@ static int other(const struct report *o, const struct mf_page *page, const char 
 
 static int is_bench(const struct mf_json *json) { return mf_json_count(mf_json_get(json, "measured")) > 0; }
 
+static int one_of(const struct report *o, const struct mf_page *page, const char *folder, const char *name,
+                  size_t number, const struct mf_json *said)
+{
+    return said ? mf_report_properties(page, folder, number, name, said) : other(o, page, folder, name, number);
+}
+
 /* Measurements together, then the other files in their order. */
 static int fill(const struct report *o, const struct mf_page *page, const char *folder, size_t n,
                 const char *const *files, const struct mf_report_bench *bench)
@@ -230,10 +237,10 @@ static int fill(const struct report *o, const struct mf_page *page, const char *
     int rc = MF_OK;
 
     for (size_t i = 0; i < n; ++i)
-        if (bench[i].said) some[found++] = bench[i];
+        if (is_bench(bench[i].said)) some[found++] = bench[i];
     if (found) rc = mf_report_bench(page, folder, found, some);
     for (size_t i = 0; i < n && rc == MF_OK; ++i)
-        if (!bench[i].said) rc = other(o, page, folder, files[i], i);
+        if (!is_bench(bench[i].said)) rc = one_of(o, page, folder, files[i], i, bench[i].said);
     free(some);
     return rc;
 }
@@ -253,7 +260,7 @@ static int write_page(const struct report *o, const char *folder, const char *pa
     return rc;
 }
 
-/* The measurements among the files. */
+/* The measurements and properties among the files. */
 static int load(size_t n, const char *const *files, struct mf_report_bench *bench)
 {
     for (size_t i = 0; i < n; ++i) {
@@ -264,8 +271,11 @@ static int load(size_t n, const char *const *files, struct mf_report_bench *benc
         if (!mf_ends_with(files[i], ".json")) continue;
         MF_TRY(mf_json_load(files[i], MOST_JSON, &json));
         bench[i].said = json;
-        if (!is_bench(json))
-            return mf_fail(MF_INPUT, "'%s' is no file of bench --output; report takes no other .json", files[i]);
+        if (!is_bench(json) && !mf_is_properties(json))
+            return mf_fail(MF_INPUT,
+                           "'%s' is no file of bench --output or properties --output; report takes no other "
+                           ".json",
+                           files[i]);
     }
     return MF_OK;
 }
@@ -304,7 +314,7 @@ static int is_there(const char *given)
     return rc;
 }
 
-/* Rank 0, before anything is made: the files are there, and measurements are some. */
+/* Rank 0, before anything is made: the files are there, and those of JSON are known. */
 static int foresee(size_t n, const char *const *files)
 {
     struct mf_report_bench *bench = MF_MUST(calloc(n, sizeof *bench), "files of measurements");
@@ -356,8 +366,8 @@ static int check(const struct mf_session *s, void *options)
                        "--follow needs one run, its folder or metrics.jsonl; try: mesoforge report --follow run");
     if (o->follow && s->common->dry_run) return mf_fail(MF_USAGE, "--follow and --dry-run contradict each other");
     return n ? MF_OK
-             : mf_fail(MF_USAGE,
-                       "report needs files of runs or of bench; try: mesoforge report RESULT.h5 metrics.jsonl");
+             : mf_fail(MF_USAGE, "report needs files of runs, of bench or of properties; try: mesoforge report "
+                                 "RESULT.h5 metrics.jsonl");
 }
 
 static int follow(const struct mf_session *s, const char *given)
@@ -395,7 +405,8 @@ static const char text[] =
     "Writes one page of HTML, with its pictures inside, of\n"
     "\n"
     "  .json           files of bench --output: curves of all of them together\n"
-    "                  (speedup, efficiency, bandwidth), and their tables\n"
+    "                  (speedup, efficiency, bandwidth), and their tables; or of\n"
+    "                  properties --output: conductivities, errors and bounds\n"
     "  any other file  that view can draw: its picture, who made it with which\n"
     "                  options, what was reached, by which plan\n"
     "  a folder        the metrics.jsonl of the run whose output is there\n"
@@ -413,7 +424,7 @@ static const char text[] =
 
 const struct mf_cmd mf_cmd_report = {
     .name = "report",
-    .summary = "write one page, with pictures, about runs and measurements",
+    .summary = "write one page, with pictures, about runs, measurements and properties",
     .synopsis = "FILE ... [--output PAGE.html] [--title TEXT] [--labels LABEL ...] | --follow RUN",
     .text = text,
     .tables = tables,

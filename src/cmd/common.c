@@ -145,6 +145,7 @@ struct mf_settings mf_common_settings(const struct mf_common *common)
                                 .memory_limit = (size_t)common->memory_limit << 20,
                                 .gpu_fraction = common->gpu_fraction,
                                 .exchange = mf_exchange_of(common->exchange),
+                                .seed = common->seed,
                                 .deterministic = common->deterministic,
                                 .dry_run = common->dry_run,
                                 .patience = (double)common->timeout,

@@ -22,6 +22,7 @@ struct mf_settings {
     size_t memory_limit;     /* [bytes] of arrays on a rank, of the host and of a device each; 0: none */
     double gpu_fraction;     /* the same of a GPU's memory (0..1] */
     enum mf_exchange exchange;
+    long seed;               /* of all random numbers */
     int deterministic;       /* the same bits on any number of ranks */
     int dry_run;             /* memory is counted alone */
     double patience;         /* [s] that a rank may keep the others waiting, see mf_comm_watch(); 0: for ever */

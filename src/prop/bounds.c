@@ -1,9 +1,8 @@
 /* Bounds of the conductivity: Wiener (1912), Hashin and Shtrikman (1962) for any number of phases. */
-#include "src/prop/conduct.h"
+#include "src/prop/flow.h"
 
-/* 1 / sum f / (k + z) - z; with z = (dimensions - 1) times the least and the largest conductivity these are the
- * bounds. */
-static double mean_with(size_t n, const double *fraction, const double *k, double z)
+/* With z = (dimensions - 1) times the least and the largest conductivity these are the bounds. */
+double mf_flow_mean(size_t n, const double *fraction, const double *k, double z)
 {
     double sum = 0;
 
@@ -26,8 +25,8 @@ struct mf_conduct_bounds mf_conduct_bounds(int ndim, size_t n, const double *fra
         low = low < 0 || k[i] < low ? k[i] : low;
         high = k[i] > high ? k[i] : high;
     }
-    b.series = mean_with(n, fraction, k, 0);
-    b.hashin_low = low > 0 ? mean_with(n, fraction, k, (ndim - 1) * low) : 0;
-    b.hashin_high = mean_with(n, fraction, k, (ndim - 1) * high);
+    b.series = mf_flow_mean(n, fraction, k, 0);
+    b.hashin_low = low > 0 ? mf_flow_mean(n, fraction, k, (ndim - 1) * low) : 0;
+    b.hashin_high = mf_flow_mean(n, fraction, k, (ndim - 1) * high);
     return b;
 }

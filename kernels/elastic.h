@@ -1,9 +1,9 @@
 /* Elasticity of periodic voxels on the cores: strains of displacements, stresses, forces, and what they are as waves.
  * Axes are 0: z, 1: y, 2: x. Strains and stresses have the components zz, yy, xx, yx, zx, zy; shear strains are angles.
- * Two schemes. Staggered: a displacement lives on the lower face of a voxel along its axis, normal strains in voxels,
- * shear strains on edges. The shear modulus of an edge is the harmonic mean of its four voxels. Rotated (F. Willot,
- * C. R. Mecanique 343, 2015): displacements live at corners, all strains in voxels.
- * Rule: vectors are [planes][ny][3][pitch], so the three rows of a line of voxels are neighbours. */
+ * There are two schemes. Staggered: a displacement lives on the lower face of a voxel along its axis. Normal strains
+ * live in voxels, shear strains on edges. The shear modulus of an edge is the harmonic mean of its four voxels. Rotated
+ * (F. Willot, C. R. Mecanique 343, 2015): displacements live at corners, all strains in voxels. Rule: vectors are
+ * [planes][ny][3][pitch], so the three rows of a line of voxels are neighbours. */
 #ifndef MF_KERNELS_ELASTIC_H
 #define MF_KERNELS_ELASTIC_H
 
@@ -31,8 +31,10 @@ void mf_elastic_wrap(const struct mf_elastic_grid *grid, size_t rows, float *x);
 
 /**
  * y = the forces of the stresses of (@p strain + strains of displacements x), of planes [first, first + count).
- * Pointers are those of plane 0. x and @p code [planes][ny][nx] (phases) have a plane more on either side, and x
- * wrapped columns. sums [k][7] of plane k: x y, and with @p strain the stresses; NULL: 0. @p y may not be x.
+ * Pointers
+ * are those of plane 0. x and @p code, the phases [planes][ny][nx], have a plane more on either side. Columns of
+ * x are wrapped. Plane k has sums [k][7]: x y, then the stresses. Without a @p strain (NULL) these are 0. The result
+ * @p y may not be x.
  */
 void mf_elastic_apply(const struct mf_elastic_grid *grid, const uint8_t *code, const float *strain, const float *x,
                       float *y, size_t first, size_t count, float *work, double *sums);

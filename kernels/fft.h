@@ -15,7 +15,7 @@ enum { MF_FFT_FORWARD, MF_FFT_INVERSE };
 static inline size_t mf_fft_pitch(size_t nx) { return (nx + 5) / 4 * 4; }
 
 /**
- * Plans transforms of volumes @p dims {nz, ny, nx} with @p fields numbers at a place: rows are [nz][ny][fields][pitch].
+ * Plans transforms of volumes @p dims {nz, ny, nx} with @p fields numbers at a place. Rows are [nz][ny][fields][pitch].
  * So many @p threads run them at a time. FFTW's own memory is counted in @p arena. Planes and slices begin at multiples
  * of 16 bytes, as @p memory does, which is not touched. Local; refuses with MF_MEMORY.
  */
@@ -23,8 +23,8 @@ int mf_fft_open(struct mf_arena *arena, const size_t dims[3], size_t fields, int
                 struct mf_fft **fft);
 void mf_fft_close(struct mf_fft *fft);
 
-/** In place: [ny][fields][pitch] reals, the first nx of a row, from or to [ny][fields][pitch / 2] complex numbers, the
- * first nx / 2 + 1 of a row. Not normalised. Any thread. */
+/** Transforms reals [ny][fields][pitch] to complex numbers [ny][fields][pitch / 2] in place, or back. Rows use nx reals
+ * or nx / 2 + 1 complex numbers. Not normalised. Any thread. */
 void mf_fft_plane(const struct mf_fft *fft, int way, float *plane);
 
 /** In place: [nz][fields][pitch / 2] complex numbers along z. Any thread. */

@@ -107,7 +107,7 @@ MF_CPU_FAST static void normals(grid *g, const uint8_t *code, const float *e, co
     }
 }
 
-/* yx, zx, zy on the lower edges of a plane; c are compliances of its voxels, and d of those below. */
+/* yx, zx, zy on the lower edges of a plane. Compliances of its voxels are c, and those of the plane below are d. */
 MF_CPU_FAST static void shears(grid *g, const float *c, const float *d, const float *e, const float *u,
                                float *const to[3])
 {
@@ -131,8 +131,7 @@ MF_CPU_FAST static void shears(grid *g, const float *c, const float *d, const fl
     }
 }
 
-/* n: normal stresses of the plane, and (below) zz of that below; s: shear on its lower edges, and (above) zx, zy of the
- * plane above. */
+/* The plane has normal stresses n, and shear s on its lower edges. The plane below has zz, that above zx and zy. */
 MF_CPU_FAST static void forces(grid *g, float *const n[3], const float *below, float *const s[3], float *const above[3],
                                float *to)
 {
@@ -195,8 +194,8 @@ MF_CPU_FAST static void rotated_stresses(grid *g, const uint8_t *code, const flo
     }
 }
 
-/* What a stress gives to a corner, by its three derivatives, from the voxels around it: rows a (z - 1, y - 1), b (z -
- * 1, y), c (z, y - 1), d (z, y); those that are higher pull back. */
+/* A stress pulls at a corner by its derivatives. Rows around it are a (z - 1, y - 1), b (z - 1, y), c (z, y - 1),
+ * d (z, y). Voxels above the corner pull back. */
 #define GATHER_Z(a, b, c, d, i) ((a[i] - c[i]) + (b[i] - d[i]) + ((a[i - 1] - c[i - 1]) + (b[i - 1] - d[i - 1])))
 #define GATHER_Y(a, b, c, d, i) ((a[i] - b[i]) + (c[i] - d[i]) + ((a[i - 1] - b[i - 1]) + (c[i - 1] - d[i - 1])))
 #define GATHER_X(a, b, c, d, i) ((a[i - 1] - a[i]) + (b[i - 1] - b[i]) + ((c[i - 1] - c[i]) + (d[i - 1] - d[i])))
@@ -229,7 +228,7 @@ MF_CPU_FAST static void rotated_forces(grid *g, float *const here[6], float *con
 
 /* -- both -- */
 
-/** What planes share: stresses of the plane at hand and of one beside it, in turns. */
+/** Stresses of the plane at hand and of one beside it, which take turns. */
 struct pass {
     const struct mf_elastic_grid *g;
     const uint8_t *code;

@@ -51,14 +51,14 @@ int mf_elastic(const struct mf_comm *comm, struct mf_queue *queue, struct mf_are
 int mf_elastic_measure(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena,
                        const struct mf_micro *micro, const struct mf_elastic_opts *opts);
 
-/** Isotropic moduli: of a volume (3 dimensions), or in the plane xy of an image (plane strain: K is the bulk modulus
- * (C11 + C12) / 2 there, E and nu are those of the plane, E = 4 K G / (K + G)). */
+/** Isotropic moduli: of a volume (3 dimensions), or of the plane xy of an image. In a plane K is (C11 + C12) / 2, E is
+ * 4 K G / (K + G), nu is (K - G) / (K + G). */
 struct mf_elastic_moduli {
     double bulk, shear, young, poisson;
 };
 
-/** The moduli nearest to @p c, by the squares of differences over all directions. *distance: the rest of c, relative;
- * of an image its part in the plane. Local. */
+/** The moduli nearest to @p c, by the squares of differences over all directions. The rest of c, relative, is
+ * *distance. An image has both in its plane. Local. */
 struct mf_elastic_moduli mf_elastic_nearest(int ndim, const double c[6][6], double *distance);
 
 /** Bounds of K and G from fractions alone. */
@@ -67,7 +67,7 @@ struct mf_elastic_bounds {
     struct mf_elastic_moduli hashin_low, hashin_high; /* Hashin and Shtrikman 1963, of isotropic phases; else NAN */
 };
 
-/** Of @p n phases. Local. */
+/** These bounds follow from @p n phases. Local. */
 struct mf_elastic_bounds mf_elastic_bounds(int ndim, size_t n, const double *fraction,
                                            const struct mf_elastic_phase *phase);
 

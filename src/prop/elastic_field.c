@@ -70,7 +70,7 @@ static int take_fields(struct mf_elastic_field *f)
     return MF_OK;
 }
 
-/* What threads work with: planes of stresses, or a slice of three spectra. */
+/* A thread works with planes of stresses, or with a slice of three spectra. */
 static int take_small(struct mf_elastic_field *f)
 {
     const size_t *n = f->grid.n, threads = (size_t)f->queue->threads, slice = 3 * n[0] * f->grid.pitch;

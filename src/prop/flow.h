@@ -49,7 +49,7 @@ struct mf_flow {
     size_t levels;
     struct mf_flow_level level[MF_FLOW_LEVELS];
     float *x, *r, *p;
-    float *z; /* the cycle's answer to r; from a step on, A p */
+    float *z;      /* the cycle's answer to r; from a step on, A p */
     float *edge;   /* host memory: four planes on their way, where the host cannot touch device memory */
     float *shared; /* host memory: a level on its way */
     double *sums;  /* queue->host [planes] */
@@ -86,8 +86,8 @@ double mf_flow_conductivity(const struct mf_flow *flow, double energy);
 /** Solves from the potential in flow->x on. Collective; MF_NUMERIC, agreed. */
 int mf_flow_settle(struct mf_flow *flow, struct mf_conduct *out);
 
-/** What the energy will still fall: as the last three times, at the slower of their two rates, and no less than the
- * last time. Local. */
+/** Says how far the energy will still fall. It falls as the last three times, at the slower of their
+ * two rates. It falls no less than the last time. Local. */
 double mf_flow_left(const double last[MF_FLOW_FALLS]);
 
 /** 1 / sum f / (k + z) - z over @p n phases. Local. */

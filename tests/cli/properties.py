@@ -296,6 +296,41 @@ def planned():
     check(21 * 2 ** 30 < sum(large["bytes"]["per_rank"]) < 28 * 2 ** 30, f"1024^3: {large['bytes']}")
 
 
+def stiffness():
+    """Layers normal to y are exact, with both ways to name phases, as text and in a mean; the same on any number of ranks, in the memory that is planned."""
+    layers = np.repeat(np.repeat((np.arange(12) // 3 % 4 == 0).astype(np.uint8)[None, :, None], 8, 0), 10, 2)
+    np.save("layers.npy", layers)
+    e, nu, f = np.array([1.0, 20.0]), np.array([0.3, 0.2]), np.array([0.75, 0.25])
+    g = e / 2 / (1 + nu)
+    c12 = 2 * g * nu / (1 - 2 * nu)
+    c11 = c12 + 2 * g
+    across, shear, ratio = 1 / (f / c11).sum(), 1 / (f / g).sum(), (f * c12 / c11).sum()
+    want = np.diag([(f * (c11 - c12 ** 2 / c11)).sum() + ratio ** 2 * across, across, 0, shear, (f * g).sum(), shear])
+    want[2, 2], want[0, 1], want[1, 2] = want[0, 0], ratio * across, ratio * across
+    want[0, 2] = want[0, 0] - 2 * (f * g).sum()
+    want = np.maximum(want, want.T)
+    words = ("--young", *e, "--poisson", *nu, "--spacing", 1, 2, 0.5, "--tolerance", 1e-6)
+    for scheme in ("staggered", "rotated"):
+        got = properties("layers.npy", *words, "--scheme", scheme)["stiffness"]
+        check(np.allclose(got["matrix"], want, rtol=1e-6, atol=1e-6) and got["order"] == ["xx", "yy", "zz", "yz", "xz", "xy"], f"layers: {got} {want}")
+    cubic = properties("layers.npy", "--stiffness", *np.ravel(np.transpose([c11, c12, g])), *words[-6:])
+    check(np.allclose(cubic["stiffness"]["matrix"], want, rtol=1e-6, atol=1e-6) and cubic["phases"][1]["c12"] == c12[1], f"cubic: {cubic}")
+    for file, size in (("volume.npy", (44, 36, 34)), ("flat.npy", (20, 24))):
+        one, *others = [properties(file, "--young", 0, 70, "--poisson", 0.3, "--error-bars", "--tolerance", 1e-2, "--threads", 1, ranks=ranks) for ranks in (1, 2)]
+        check(all(other["stiffness"] == one["stiffness"] for other in others), f"stiffness of {file} on ranks: {one} {others}")
+        check(np.max(one["stiffness"]["error"]["grid"]) > 0 and one["stiffness"]["bounds"]["reuss"]["bulk"] == 0 < one["stiffness"]["isotropic"]["bulk"], f"stiffness: {one}")
+        for ranks, used in ((1, one["bytes"]), (2, others[0]["bytes"])):
+            plan = json.loads(runs.run(PROGRAM, "plan", "properties", "--size", *size, "--young", 0, 70, "--poisson", 0.3, "--ranks", ranks, "--threads", 1, "--json").out)
+            check(plan["bytes"]["per_rank"][0] == used and plan["seconds_per_iteration"]["total"] > 0, f"memory of {file} on {ranks}: {plan['bytes']}, used {used}")
+    done = runs.run(PROGRAM, "properties", "volume.npy", "--young", 1, 2, "--poisson", 0.3, "--memory-limit", 2)
+    check(done.status == 5, f"a memory limit: {done}")
+    many = properties("layers.npy", "volume.npy", "--young", 1, 2, "--poisson", 0.3)
+    k = [one["stiffness"]["isotropic"]["bulk"] for one in many["files"]]
+    check(np.isclose(many["mean"]["bulk"], np.mean(k)) and np.isclose(many["deviation"]["bulk"], np.std(k, ddof=1)) and many["interval"]["young"] > 0, f"means: {many}")
+    done = runs.run(PROGRAM, "properties", "scan.npy", "--young", 1, 2, "--poisson", 0.3, "--axes", "x")
+    check(done.status == 0 and "faces along y do not match" in done.err and "--axes has no effect" in done.err and f"nearest isotropic moduli" in done.out, f"a scan: {done}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("volume.npy", blobs((44, 36, 34), (0.5, 0.5), 5, 2.5))
@@ -313,5 +348,6 @@ with tempfile.TemporaryDirectory() as folder:
     images()
     fields()
     planned()
+    stiffness()
     os.chdir("/")
 finish("properties")

@@ -61,6 +61,7 @@ for ranks; do
     ends 0 $ranks plan match image.npy --limit_to 5 --size 10 12 14 --property conductivity_z=0.2 --conductivity 0.1 1
     ends 0 $ranks plan properties volume.h5 --conductivity 0.1 1 --ranks "$ranks" --explain --verbose
     ends 0 $ranks properties volume.h5 --conductivity 0.1 1 --boundary periodic --json --verbose
+    ends 0 $ranks properties volume.h5 --young 1 2 --poisson 0.3 --tolerance 0.1 --verbose
     ends 0 $ranks interpolate image_characterization.h5 merged.h5 --n_steps 3 --output between.h5
     ends 0 $ranks match image.npy --limit_to 5 --max_iter 2 --no-polish --output loud.npy --verbose --logging_level 10
     ends 0 $ranks synth --num-samples 24 --size 12 12 --kinds gaussian lamellae --conductivity 0 1 --output set.h5

@@ -1,5 +1,5 @@
-/* The stiffness of a small periodic volume by a direct solve in double: the energy as a sum of squares of strains, one
- * by one. Written from the definitions, without stresses, waves or planes. Order zz, yy, xx, yx, zx, zy. */
+/* The stiffness of a small periodic volume by a direct solve in double. The energy is a sum of squares of strains.
+ * Written from the definitions, without stresses, waves or planes. Order zz, yy, xx, yx, zx, zy. */
 #ifndef MF_TESTS_ORACLE_ELASTIC_H
 #define MF_TESTS_ORACLE_ELASTIC_H
 

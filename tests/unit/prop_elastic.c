@@ -1,6 +1,6 @@
-/* Stiffness against a direct solve, of both schemes: random volumes of four phases with voids and a cubic one, even and
- * odd sizes, images, voxels that are no cubes. Layers and equal shear moduli are exact. On several ranks, or with two
- * threads, everything has the bits of one rank and one thread. Memory is as measured. */
+/* Stiffness against a direct solve, of both schemes. Random volumes have four phases, with voids and a cubic one. Sizes
+ * are even and odd, also of images, and voxels are no cubes. Layers and equal shear moduli are exact. On several ranks,
+ * or with two threads, everything has the bits of one rank and one thread. Memory is as measured. */
 #include "src/prop/elastic.h"
 
 #include <string.h>

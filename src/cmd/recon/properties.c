@@ -13,6 +13,7 @@
 #include "src/cmd/micrograph.h"
 #include "src/cmd/recon/properties_fields.h"
 #include "src/cmd/recon/properties_set.h"
+#include "src/cmd/recon/properties_stiffness.h"
 #include "src/cmd/refused.h"
 #include "src/cmd/unused.h"
 #include "src/desc/measure.h"
@@ -29,7 +30,15 @@ const struct mf_opt mf_properties_rows[] = {
     MF_CHOICE(properties, "sides", sides, "closed", "closed|periodic",
               "between plates: no flux leaves through the other faces, or they are joined"),
     MF_OPT(properties, "axes", axes, MF_TEXTS, NULL, "along which axes, as z x (else all)"),
-    MF_OPT(properties, "tolerance", tolerance, MF_REAL, "1e-4", "relative error of the conductivity at which to stop"),
+    MF_OPT(properties, "young", young, MF_REALS, NULL,
+           "stiffness instead of conduction: Young's moduli of labels 0, 1, ...; 0: void"),
+    MF_OPT(properties, "poisson", poisson, MF_REALS, NULL, "their Poisson ratios; one value is for all"),
+    MF_OPT(properties, "stiffness", stiffness, MF_REALS, NULL,
+           "the same of cubic phases: C11 C12 C44 of each label, along the axes of the volume"),
+    MF_CHOICE(properties, "scheme", scheme, "staggered", "staggered|rotated",
+              "grid of the stiffness: shear on edges of voxels, or displacements at their corners"),
+    MF_OPT(properties, "tolerance", tolerance, MF_REAL, "1e-4",
+           "relative error of the conductivity or of the stiffness at which to stop"),
     MF_LABEL_ROWS(properties),
     MF_ARRAY_ROWS(properties),
     MF_OPT_END};
@@ -79,10 +88,12 @@ int mf_properties_check(const struct mf_session *session, const struct propertie
 {
     int wanted[3];
 
-    if (o->conductivity.count && o->conducting.count)
+    if (mf_stiffness_asked(o))
+        MF_TRY(mf_stiffness_check(session, o));
+    else if (o->conductivity.count && o->conducting.count)
         return mf_fail(MF_USAGE, "--conductivity and --conducting say the same; leave one of them out");
-    if (!o->conductivity.count && !o->conducting.count)
-        return mf_fail(MF_USAGE, "no conductivities; try: --conductivity 0 1");
+    else if (!o->conductivity.count && !o->conducting.count)
+        return mf_fail(MF_USAGE, "no conductivities; try: --conductivity 0 1, or --young 1 10 --poisson 0.3");
     if (o->conductivity.count) MF_TRY(mf_conduct_check(o->conductivity.count, o->conductivity.at));
     if (!(o->tolerance >= 1e-7 && o->tolerance <= 0.1))
         return mf_fail(MF_USAGE, "--tolerance %g: 1e-7 to 0.1", o->tolerance);
@@ -113,7 +124,7 @@ static int check(const struct mf_session *session, void *options)
 /** Labels below this have a conductivity, even those that a file lacks. */
 static size_t label_span(const struct properties *o)
 {
-    long most = (long)o->conductivity.count;
+    long most = (long)(mf_stiffness_asked(o) ? mf_stiffness_phases(o) : o->conductivity.count);
 
     for (size_t i = 0; i < o->conducting.count; ++i)
         if (o->conducting.at[i] >= most && o->conducting.at[i] < MF_PHASES_MAX) most = o->conducting.at[i] + 1;
@@ -203,10 +214,11 @@ static void set_solver(const struct properties *o, struct mf_conduct_opts *opts)
 int mf_properties_problem(const struct properties *o, const struct mf_micro *micro, struct mf_conducted *c,
                           struct mf_conduct_opts *opts)
 {
-    MF_TRY(set_conductivities(o, micro, c));
-    MF_TRY(check_axes(o, micro, c));
     c->phases = micro->phases;
     *opts = (struct mf_conduct_opts){0};
+    if (mf_stiffness_asked(o)) return mf_stiffness_problem(o, micro, c);
+    MF_TRY(set_conductivities(o, micro, c));
+    MF_TRY(check_axes(o, micro, c));
     set_solver(o, opts);
     for (int p = 0; p < c->phases; ++p) opts->k[p] = c->fraction[p] > 0 ? c->k[p] / c->most : 0;
     return MF_OK;
@@ -233,8 +245,8 @@ static int warn_of_seams(struct mf_session *s, const struct mf_micro *micro, con
         if (seam > 0.01 && seam > 2 * inside)
             mf_warn(
                 "'%s': opposite faces along %c do not match: %.0f %% of their voxels differ, of neighbouring planes "
-                "%.0f %%; try: --boundary plates",
-                c->file, "zyx"[a], 100 * seam, 100 * inside);
+                "%.0f %%%s",
+                c->file, "zyx"[a], 100 * seam, 100 * inside, c -> stiffness.asked ? "" : "; try: --boundary plates");
     }
     return MF_OK;
 }
@@ -279,8 +291,9 @@ static int conduct_file(struct mf_session *s, const struct properties *o, struct
     memcpy(c->spacing, micro->spacing, sizeof c->spacing);
     memcpy(c->unit, micro->unit, sizeof c->unit);
     memcpy(c->label, micro->label, sizeof c->label);
-    c->has_errors = o->error_bars || o->edge_for;
-    if (opts.boundary == MF_CONDUCT_PERIODIC) MF_TRY(warn_of_seams(s, micro, c));
+    c->has_errors = o->error_bars || (o->edge_for && !c->stiffness.asked);
+    if (opts.boundary == MF_CONDUCT_PERIODIC || c->stiffness.asked) MF_TRY(warn_of_seams(s, micro, c));
+    if (c->stiffness.asked) return mf_stiffness_solve(s, micro, c);
     MF_TRY(find_share(o->edge_for, &c->share));
     return conduct_with_fields(s, o->fields, micro, &opts, c);
 }
@@ -344,11 +357,14 @@ static void warn_of_twice(size_t files, const char *const *file)
             }
 }
 
-/** GPUs have no kernels for conduction. */
-static int to_cores(struct mf_session *s)
+/** GPUs have no kernels for conduction, and none for stiffness. */
+static int to_cores(struct mf_session *s, const struct properties *o)
 {
-    if (s->backend->flux) return MF_OK;
-    mf_warn("%s has no kernels for conduction, so the cores compute it", s->backend->name);
+    const int stiffness = mf_stiffness_asked(o);
+
+    if (stiffness ? s->backend == &mf_backend_cpu : s->backend->flux != NULL) return MF_OK;
+    mf_warn("%s has no kernels for %s, so the cores compute it", s->backend->name,
+            stiffness ? "stiffness" : "conduction");
     return mf_session_to_cores(s);
 }
 
@@ -361,11 +377,12 @@ static int run_set(struct mf_session *s, const struct properties *o, const char 
                                       .boundary = o->boundary,
                                       .axes = o->axes.count > 0};
 
+    if (mf_stiffness_asked(o)) return mf_fail(MF_USAGE, "a dataset gets conductivities, and no stiffness");
     MF_UNUSED(s, "the samples of a dataset are phases", "labels", "threshold", "spacing", "unit", "crop", "crop-bar");
     MF_UNUSED(s, "a dataset gets conductivities alone", "error-bars", "edge-for", "fields");
     MF_TRY(find_axes(&o->axes, of.columns.wanted));
     set_solver(o, &of.columns.opts);
-    MF_TRY(to_cores(s));
+    MF_TRY(to_cores(s, o));
     return mf_properties_set_run(s, &of);
 }
 
@@ -379,8 +396,9 @@ static int run_files(struct mf_session *s, const struct properties *o, size_t fi
 
     if (rc == MF_OK) rc = mf_session_may_write(s, o->fields, ".vtkhdf");
     if (rc == MF_OK && s->common->output) rc = mf_session_spares(s, s->common->output, files, file);
-    if (rc == MF_OK) rc = to_cores(s);
+    if (rc == MF_OK) rc = to_cores(s, o);
     if (o->edge_for) MF_UNUSED(s, "--edge-for prints nothing but the edge", "error-bars");
+    if (mf_stiffness_asked(o)) MF_UNUSED(s, "it is for conduction", "edge-for", "fields");
     warn_of_twice(files, file);
     if (files > 1) mf_notes_begin();
     for (size_t i = 0; rc == MF_OK && i < files; ++i) {
@@ -439,18 +457,23 @@ static const char text[] =
     "columns conductivity_x, ... with those of its samples. docs/PROPERTIES.md\n"
     "explains which number to quote.\n"
     "\n"
+    "With --young and --poisson, or --stiffness, it computes the stiffness of a\n"
+    "periodic structure instead: the matrix of six load cases, the nearest\n"
+    "isotropic moduli, and bounds. An image is in plane strain.\n"
+    "\n"
     "Examples:\n"
     "  mesoforge properties volume.h5 --conductivity 0 1\n"
     "  mesoforge properties scan.tif --threshold otsu --conducting 1 --axes z\n"
     "  mesoforge properties cell.npy --conductivity 1 10 --boundary periodic --json\n"
+    "  mesoforge properties foam.h5 --young 0 70 --poisson 0.3 --error-bars\n"
     "  mpirun -n 4 mesoforge properties a.h5 b.h5 c.h5 --conductivity 0 1\n"
     "  mpirun -n 4 mesoforge properties set.h5 --conductivity 0.01 1\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_properties = {
     .name = "properties",
-    .summary = "compute the effective conductivity of images and volumes",
-    .synopsis = "FILE ...|SET.h5 --conductivity K0 K1 ... [--option VALUE ...]",
+    .summary = "compute the effective conductivity or stiffness of images and volumes",
+    .synopsis = "FILE ...|SET.h5 --conductivity K0 K1 ...|--young E0 E1 ... --poisson NU0 NU1 ... [--option VALUE ...]",
     .text = text,
     .tables = tables,
     .size = sizeof(struct properties),

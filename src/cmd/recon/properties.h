@@ -4,15 +4,16 @@
 
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
+#include "src/prop/elastic.h"
 #include "src/prop/error.h"
 
 /** The options. The last row is for a run, not for its plan. */
 struct properties {
     struct mf_common common;
-    struct mf_reals conductivity, spacing;
+    struct mf_reals conductivity, spacing, young, poisson, stiffness;
     struct mf_longs conducting, labels, crop;
     struct mf_texts axes;
-    const char *boundary, *sides, *threshold, *dataset, *unit;
+    const char *boundary, *sides, *scheme, *threshold, *dataset, *unit;
     double tolerance;
     int crop_bar;
     const char *edge_for, *fields;
@@ -22,7 +23,14 @@ struct properties {
 /** Rows of what is solved. */
 extern const struct mf_opt mf_properties_rows[];
 
-/** Conduction through a file. */
+/** Stiffness of a file: its problem, the result, and (has_errors) that of the other scheme. */
+struct mf_stiffness {
+    int asked; /* 0: there is none, and the file conducts */
+    struct mf_elastic_opts opts;
+    struct mf_elastic of, other;
+};
+
+/** Conduction through a file, or its stiffness. */
 struct mf_conducted {
     const char *file;
     int ndim, phases, wanted[3]; /* wanted: along z, y, x */
@@ -34,6 +42,7 @@ struct mf_conducted {
     double most;                                      /* the largest of them: what results are relative to */
     const char *boundary;
     struct mf_conduct axis[3];
+    struct mf_stiffness stiffness;
     int has_errors; /* the following are known */
     double grid[3]; /* errors; NAN: unknown */
     struct mf_conduct_sample sample[3];
@@ -57,13 +66,20 @@ void mf_properties_fractions(const struct mf_comm *comm, const struct mf_micro *
 int mf_properties_problem(const struct properties *o, const struct mf_micro *micro, struct mf_conducted *c,
                           struct mf_conduct_opts *opts);
 
-/** Means over files: of the conductivity along an axis. */
+/** Means over files. */
 struct mf_conducted_mean {
     size_t files;
     double mean, deviation, interval; /* half the 95 % interval of the mean, by Student's t */
 };
 
 struct mf_conducted_mean mf_conducted_mean(size_t files, const struct mf_conducted *of, int axis);
+
+/** The same of any number that each file has, @p value [files]. Local. */
+struct mf_conducted_mean mf_mean_of(size_t files, const double *value);
+
+/** File, extents, and phases with their fractions, as both outputs begin. Local. */
+void mf_conducted_head(FILE *to, const struct mf_conducted *c);
+void mf_conducted_put_head(struct mf_json *json, const struct mf_conducted *c);
 
 /** One file for people; for programs (the caller frees). */
 void mf_conducted_text(FILE *to, const struct mf_conducted *c);

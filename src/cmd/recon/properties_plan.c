@@ -10,6 +10,7 @@
 #include "src/cmd/micrograph.h"
 #include "src/cmd/plan.h"
 #include "src/cmd/recon/properties.h"
+#include "src/cmd/recon/properties_stiffness.h"
 #include "src/cmd/unused.h"
 
 struct plan_properties {
@@ -34,6 +35,8 @@ struct job {
 
 static const struct job *job_of(const void *context) { return context; }
 
+static int is_stiffness(const struct job *job) { return job->of.stiffness.asked; }
+
 /* ---- the workload ---- */
 
 static const char *smaller(const void *context)
@@ -51,6 +54,12 @@ static void describe(const void *context, struct mf_plan_lines *p)
     mf_plan_say(p, "verb", "properties");
     mf_plan_say(p, "shape", "%zu x %zu x %zu (z y x)", n[0], n[1], n[2]);
     mf_plan_say(p, "spacing", "%g x %g x %g", h[0], h[1], h[2]);
+    if (is_stiffness(job)) {
+        mf_plan_say(p, "stiffness", "six load cases, periodic, %s",
+                    job->of.stiffness.opts.scheme == MF_ELASTIC_ROTATED ? "rotated" : "staggered");
+        mf_plan_say(p, "tolerance", "%g", job->of.stiffness.opts.tolerance);
+        return;
+    }
     for (int k = 0; k < job->of.phases; ++k)
         mf_plan_say(p, "phase", "%ld: conductivity %g", job->micro.label[k], job->of.k[k]);
     mf_plan_say(p, "boundary", "%s%s", job->of.boundary, job->opts.sides_periodic ? ", sides periodic" : "");
@@ -64,6 +73,7 @@ static size_t most_ranks(const void *context)
 {
     const size_t *n = job_of(context)->micro.slab.dims;
 
+    if (is_stiffness(job_of(context))) return (n[0] + 1) / 2; /* slabs begin at even planes */
     return n[0] * n[1] * n[2] <= MF_CONDUCT_ALIKE || n[0] < 4 ? 1 : n[0] / 2;
 }
 
@@ -107,6 +117,7 @@ static int measure(const struct job *job, const struct mf_plan_rank *r, struct m
     mf_backend_dry(&kind, &dry);
     MF_TRY(mf_queue_dry(&queue, &dry, (int)r->threads, 0, arena, arena));
     micro.phase = mf_arena_take(arena, mf_slab_voxels(&micro.slab), "phase");
+    if (is_stiffness(job)) rc = mf_elastic_measure(&comm, queue, arena, &micro, &job->of.stiffness.opts);
     for (int a = 0; rc == MF_OK && a < 3; ++a)
         if (job->of.wanted[a]) rc = mf_conduct_measure(&comm, queue, arena, &micro, a, &job->opts);
     mf_arena_give(arena, micro.phase);
@@ -138,6 +149,9 @@ static double voxels_of(const struct job *job, const struct mf_placement *place)
     return (double)n[0] * (double)n[1] * (double)n[2] / (double)ranks;
 }
 
+/* Bytes of a voxel whose time, by the rate of memory, an iteration takes. They follow from runs on one core. */
+static const double TRAFFIC_STIFFNESS = 1000;
+
 static int is_binary(const struct job *job)
 {
     int is = job->micro.spacing[1] == job->micro.spacing[2];
@@ -147,15 +161,19 @@ static int is_binary(const struct job *job)
     return is;
 }
 
+static double traffic_of(const struct job *job)
+{
+    if (is_stiffness(job)) return TRAFFIC_STIFFNESS;
+    return is_binary(job) ? MF_CONDUCT_TRAFFIC_COUNTS : MF_CONDUCT_TRAFFIC_FACES;
+}
+
 static void price(const void *context, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
                   const struct mf_plan_numbers *s, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
 {
     const struct job *job = job_of(context);
 
     (void)rank, (void)s, (void)fact;
-    mf_plan_pay(cost, "memory",
-                voxels_of(job, place) * (is_binary(job) ? MF_CONDUCT_TRAFFIC_COUNTS : MF_CONDUCT_TRAFFIC_FACES) /
-                    rates->memory);
+    mf_plan_pay(cost, "memory", voxels_of(job, place) * traffic_of(job) / rates->memory);
     cost->tried = cost->total;
 }
 
@@ -172,7 +190,8 @@ static void finish(const void *context, const struct mf_placement *place, const 
 
     (void)fact;
     p->exchange = most > 1 ? mf_plan_exchange(place, 0) : "none";
-    if (most == 1 && p->ranks > 1) mf_plan_note(p, "all ranks solve alike: the structure is small, or an image");
+    if (most == 1 && p->ranks > 1 && !is_stiffness(job_of(context)))
+        mf_plan_note(p, "all ranks solve alike: the structure is small, or an image");
 }
 
 static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
@@ -224,6 +243,7 @@ static int from_size(const struct mf_session *s, const struct plan_properties *o
 
     MF_UNUSED(s, "no file is read", "labels", "threshold", "dataset", "crop", "crop-bar", "unit");
     *m = (struct mf_micro){.ndim = (int)o->size.count, .phases = (int)p->conductivity.count};
+    if (mf_stiffness_asked(p)) m->phases = (int)mf_stiffness_phases(p);
     for (size_t i = 0; i < p->conducting.count; ++i)
         if (p->conducting.at[i] >= 0 && p->conducting.at[i] < MF_PHASES_MAX && p->conducting.at[i] >= m->phases)
             m->phases = (int)p->conducting.at[i] + 1;
@@ -254,7 +274,8 @@ static int run(struct mf_session *s, void *options)
     const char *file = mf_options_positional(s->options, &input) ? *input : NULL;
 
     if (strncmp(o->properties.common.device, "cuda", 4) == 0)
-        mf_warn("GPUs have no kernels for conduction, so the plan is for the cores");
+        mf_warn("GPUs have no kernels for %s, so the plan is for the cores",
+                mf_stiffness_asked(&o->properties) ? "stiffness" : "conduction");
     o->properties.common.device = "cpu";
     MF_TRY(mf_plan_may_write(s, &o->wish, file));
     job.of.file = file ? file : "--size";
@@ -287,7 +308,8 @@ static const char text[] =
 const struct mf_cmd mf_cmd_plan_properties = {
     .name = "plan properties",
     .summary = "predict a run of properties: ranks, memory, time, and the reasons",
-    .synopsis = "FILE|--size NZ NY NX --conductivity K0 K1 ... [--hardware FILE] [--ranks N] [--option VALUE ...]",
+    .synopsis = "FILE|--size NZ NY NX --conductivity K0 K1 ...|--young E0 E1 ... --poisson NU0 NU1 ... [--hardware "
+                "FILE] [--ranks N] [--option VALUE ...]",
     .text = text,
     .tables = tables,
     .size = sizeof(struct plan_properties),

@@ -1,9 +1,12 @@
 /* See properties.h. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "src/base/err.h"
 #include "src/cmd/recon/properties.h"
+#include "src/cmd/recon/properties_stiffness.h"
 #include "src/desc/measure.h"
 
 static const char no_edge[] =
@@ -150,16 +153,25 @@ static void bounds_text(FILE *to, struct mf_conduct_bounds b)
             b.hashin_high);
 }
 
+void mf_conducted_head(FILE *to, const struct mf_conducted *c)
+{
+    fprintf(to, "%s: ", c->file);
+    for (int a = 3 - c->ndim; a < 3; ++a) fprintf(to, "%s%zu", a > 3 - c->ndim ? " x " : "", c->dims[a]);
+    fprintf(to, " voxels,");
+}
+
 void mf_conducted_text(FILE *to, const struct mf_conducted *c)
 {
+    if (c->stiffness.asked) {
+        mf_stiffness_text(to, c);
+        return;
+    }
     if (c->share) {
         edges_text(to, c);
         return;
     }
-
-    fprintf(to, "%s: ", c->file);
-    for (int a = 3 - c->ndim; a < 3; ++a) fprintf(to, "%s%zu", a > 3 - c->ndim ? " x " : "", c->dims[a]);
-    fprintf(to, " voxels, %s;", c->boundary);
+    mf_conducted_head(to, c);
+    fprintf(to, " %s;", c->boundary);
     for (int p = 0; p < c->phases; ++p)
         fprintf(to, " label %ld: fraction %.4f, conductivity %g%s", c->label[p], c->fraction[p], c->k[p],
                 p + 1 < c->phases ? ";" : "\n");
@@ -270,22 +282,30 @@ static struct mf_json *errors_json(const struct mf_conducted *c)
     return error;
 }
 
-struct mf_json *mf_conducted_json(const struct mf_conducted *c)
+void mf_conducted_put_head(struct mf_json *json, const struct mf_conducted *c)
 {
-    struct mf_json *json, *shape, *k;
-    double tensor[9];
+    struct mf_json *shape = mf_json_array();
     const int first = 3 - c->ndim;
 
+    mf_json_text(json, "file", c->file);
+    mf_json_put(json, "shape", shape);
+    for (int a = first; a < 3; ++a) mf_json_size(shape, NULL, c->dims[a]);
+    mf_json_reals(json, "spacing", c->spacing + first, (size_t)c->ndim);
+    mf_json_text(json, "unit", c->unit);
+}
+
+struct mf_json *mf_conducted_json(const struct mf_conducted *c)
+{
+    struct mf_json *json, *k;
+    double tensor[9];
+
+    if (c->stiffness.asked) return mf_stiffness_json(c);
     if (c->share) return edges_json(c);
     json = mf_json_object();
     k = along(c, K);
     if (find_tensor(c, tensor)) mf_json_table(k, "tensor", tensor, (size_t)c->ndim, (size_t)c->ndim);
     mf_json_put(k, "error", errors_json(c));
-    mf_json_text(json, "file", c->file);
-    mf_json_put(json, "shape", shape = mf_json_array());
-    for (int a = first; a < 3; ++a) mf_json_size(shape, NULL, c->dims[a]);
-    mf_json_reals(json, "spacing", c->spacing + first, (size_t)c->ndim);
-    mf_json_text(json, "unit", c->unit);
+    mf_conducted_put_head(json, c);
     MF_JSON(json, "boundary", c->boundary, "phases", phases_json(c), "conductivity", k, "relative_conductivity",
             along(c, RELATIVE), "tortuosity_factor", along(c, TAU), "tortuosity_factor_carrying",
             along(c, TAU_CARRYING), "formation_factor", along(c, FORMATION), "carrying_fraction", along(c, CARRIES),
@@ -306,19 +326,26 @@ static double student(size_t freedom)
     return 1.959964 + 2.37227 / n + 2.8225 / (n * n) + 2.56 / (n * n * n); /* Cornish and Fisher */
 }
 
-struct mf_conducted_mean mf_conducted_mean(size_t files, const struct mf_conducted *of, int axis)
+struct mf_conducted_mean mf_mean_of(size_t files, const double *value)
 {
     struct mf_conducted_mean m = {.files = files};
     double sum = 0;
 
-    for (size_t i = 0; i < files; ++i) m.mean += of[i].axis[axis].k * of[i].most / (double)files;
-    for (size_t i = 0; i < files; ++i) {
-        const double d = of[i].axis[axis].k * of[i].most - m.mean;
-
-        sum += d * d;
-    }
+    for (size_t i = 0; i < files; ++i) m.mean += value[i] / (double)files;
+    for (size_t i = 0; i < files; ++i) sum += (value[i] - m.mean) * (value[i] - m.mean);
     m.deviation = files > 1 ? sqrt(sum / (double)(files - 1)) : NAN;
     m.interval = files > 1 ? student(files - 1) * m.deviation / sqrt((double)files) : NAN;
+    return m;
+}
+
+struct mf_conducted_mean mf_conducted_mean(size_t files, const struct mf_conducted *of, int axis)
+{
+    double *k = MF_MUST(calloc(files, sizeof *k), "a list");
+    struct mf_conducted_mean m;
+
+    for (size_t i = 0; i < files; ++i) k[i] = of[i].axis[axis].k * of[i].most;
+    m = mf_mean_of(files, k);
+    free(k);
     return m;
 }
 
@@ -359,6 +386,10 @@ void mf_conducted_means_text(FILE *to, size_t files, const struct mf_conducted *
 {
     struct mf_conduct_bounds b;
 
+    if (of->stiffness.asked) {
+        mf_stiffness_means_text(to, files, of);
+        return;
+    }
     for (int a = 0; a < 3; ++a) {
         const struct mf_conducted_mean m = mf_conducted_mean(files, of, a);
 
@@ -373,10 +404,11 @@ void mf_conducted_means_text(FILE *to, size_t files, const struct mf_conducted *
 
 struct mf_json *mf_conducted_means_json(size_t files, const struct mf_conducted *of, struct mf_json *each)
 {
-    struct mf_json *json = mf_json_object(), *mean = mf_json_object(), *deviation = mf_json_object();
-    struct mf_json *interval = mf_json_object();
+    struct mf_json *json, *mean, *deviation, *interval;
     struct mf_conduct_bounds b;
 
+    if (of->stiffness.asked) return mf_stiffness_means_json(files, of, each);
+    json = mf_json_object(), mean = mf_json_object(), deviation = mf_json_object(), interval = mf_json_object();
     for (int a = 0; a < 3; ++a) {
         const struct mf_conducted_mean m = mf_conducted_mean(files, of, a);
 

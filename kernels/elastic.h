@@ -32,7 +32,8 @@ void mf_elastic_wrap(const struct mf_elastic_grid *grid, size_t rows, float *x);
 /**
  * y = the forces of the stresses of (@p strain + strains of displacements x), of planes [first, first + count).
  * Pointers
- * are those of plane 0. x and @p code, the phases [planes][ny][nx], have a plane more on either side. Columns of
+ * are those of plane 0. The phases @p code are [planes][ny][nx]. x and they
+ * have a plane more on either side. Columns of
  * x are wrapped. Plane k has sums [k][7]: x y, then the stresses. Without a @p strain (NULL) these are 0. The result
  * @p y may not be x.
  */

@@ -42,6 +42,13 @@ def reached():
         check(got["s2_rms_error"]["1"]["z"] < 6e-3, f"S2: {got['s2_rms_error']}")
 
 
+def out_of_reach():
+    """Within Wiener's bounds, and no such structure has this S2: the nearest value is said, and the exit status is 0."""
+    got, said = match("got.npy", "--property", "conductivity_z=0.49", "--max_iter", 60)
+    k = conductivity("got.npy")["z"]
+    check(k < 0.45 and abs(got["properties"]["conductivity_z"]["is"] / k - 1) < 1e-3 and f"conductivity_z=0.49 is out of reach of this run, {k:.4g}"[:-1] in said, f"{k}: {said}")
+
+
 def same_anywhere():
     words = ("--property", "conductivity_y=0.2", "--max_iter", 70)
     one, _ = match("1.npy", *words)
@@ -92,6 +99,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("sample.npy", blobs((20, 20, 20), (0.5, 0.5), 5, 2))
     reached()
+    out_of_reach()
     same_anywhere()
     swapped()
     os.chdir("/")

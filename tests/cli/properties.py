@@ -5,6 +5,9 @@ through, a grey image, and what the text says.
 """
 import json
 import os
+import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 
@@ -224,6 +227,24 @@ def added():
         check(table.shape == theirs_shape and "periodic" in table.attrs["settings"][-1] and "plates" in table.attrs["settings"][-2], f"another set: {other}")
 
 
+def lost():
+    """A rank that is killed takes no number along: others go on to the same bits."""
+    h5py = runs.optional("h5py")
+    if not h5py:
+        return
+    done = runs.run(PROGRAM, "synth", "--num-samples", 100, "--size", 34, 34, 34, "--output", "whole.h5")
+    check(done.status == 0 and shutil.copy("whole.h5", "lost.h5"), f"synth: {done}")
+    words, before = ("--conductivity", 0, 1, "--axes", "z"), open("lost.h5", "rb").read()
+    properties("whole.h5", *words)
+    with subprocess.Popen([str(w) for w in runs.line(PROGRAM, "properties", "lost.h5", *words, ranks=2, mpiexec=MPIEXEC)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+        runs.until(lambda: os.path.exists("lost.h5.columns") and 1 in runs.ranks_of(PROGRAM, job.pid), "a run")
+        os.kill(runs.ranks_of(PROGRAM, job.pid)[1], signal.SIGKILL)
+    check(job.returncode != 0 and open("lost.h5", "rb").read() == before, f"a rank is lost: {job.returncode}")
+    properties("lost.h5", *words, ranks=3)
+    with h5py.File("whole.h5") as f, h5py.File("lost.h5") as g:
+        check((f["/samples/properties"][:] == g["/samples/properties"][:]).all(), "another set after a lost rank")
+
+
 def images():
     """A set of images with a structure without a way through, and something of a stranger."""
     h5py = runs.optional("h5py")
@@ -345,6 +366,7 @@ with tempfile.TemporaryDirectory() as folder:
     seam()
     columns()
     added()
+    lost()
     images()
     fields()
     planned()

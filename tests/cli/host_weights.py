@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Weights of a model in host memory, beside a GPU (the emulator) that holds half of them: answers have the bits of a GPU
 that holds all, and bytes of both memories are those of the plan. A language model, and a network of train.
-usage: host_weights.py MESOFORGE FOLDER_OF_FAKE_NVML MODEL"""
+usage: host_weights.py MESOFORGE FOLDER_OF_FAKE_NVML MODEL MPIEXEC"""
 import json
 import os
 import sys
@@ -10,8 +10,8 @@ import tempfile
 import runs
 from runs import check, finish
 
-program, fake, model = (os.path.abspath(word) for word in sys.argv[1:])
-ENV = dict(os.environ, LD_LIBRARY_PATH=fake + ":" + os.environ.get("LD_LIBRARY_PATH", ""), FAKE_NVML_GPUS="1", MF_EMU_DEVICES="1")
+program, fake, model = (os.path.abspath(word) for word in sys.argv[1:4])
+ENV = dict(os.environ, LD_LIBRARY_PATH=fake + ":" + os.environ.get("LD_LIBRARY_PATH", ""), FAKE_NVML_GPUS="2", MF_EMU_DEVICES="2")
 LAYERS, MEMORY = 8, 80 * 2**30
 
 
@@ -40,9 +40,9 @@ def deepen(folder):
         json.dump(dict(config, n_layer=LAYERS), file)
 
 
-def infer(code, *words):
+def infer(code, *words, ranks=1):
     status, out, err = runs.run(program, "infer", "text-generation", ".", "--tokens", "5,7,9", "--max-new-tokens", "2", "--device", "cuda",
-                                "--json", *words, env=ENV)
+                                "--json", *words, env=ENV, ranks=ranks, mpiexec=sys.argv[4:])
     check(status == code, f"{words}: {status}, want {code}: {err[-600:]}")
     return json.loads(out) if status == 0 else err
 
@@ -93,5 +93,7 @@ with tempfile.TemporaryDirectory() as folder:
         check(peak["arena"] == peak["predicted"], f"of the host: {peak}")
         check(least <= plan["settings"]["streamed"] <= LAYERS + 2, f"parts in host memory: {plan['settings']}")
         check(plan["host_bytes"]["arrays"]["weights in host memory"] > 0.2 * weights, f"{plan['host_bytes']}")
+    infer(0, "--logits", "tied.npy", "--offload-weights", "host", "--plan", "off", "--pp", 2, ranks=2)
+    check(read("tied.npy") == read("whole.npy"), "the table of tokens, which the head reads too, is in the host memory of two stages")
     network()
 finish("host_weights")

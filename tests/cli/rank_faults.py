@@ -153,6 +153,30 @@ def calls():
         ends(f"{call} fails", faulty(call, "fail", 2), 5, "broken: a rank or a link between ranks is lost: ")
 
 
+def within_a_step():
+    """Ranks share layers of two stages, and one is killed where it gives its activations to the next stage. The others end in time, with one sentence.
+    The run goes on by four stages, which have fewer passes than they are, and ends with the weights of one rank."""
+    check(runs.run(program, "synth", "--num-samples", 47, "--size", 16, 16, "--output", "set.h5").status == 0, "a set")
+    words = ("train", "classify", "--data", "set.h5", "--arch", "vit:width=16,depth=4,heads=2,patch=4", "--epsilon", 1e-4, "--effective-batch", 12, "--max-steps", 5,
+             "--checkpoint-every", "1ev", "--threads", 1, "--no-plots", "--no-events", "--no-csv", "--results-dir")
+    whole = runs.run(program, *words, "whole")
+    check(whole.status == 0, f"an undisturbed run: {whole}")
+    around = runs.around(FAULTY_MPI_CALL="Isend:40", FAULTY_MPI_HOW="kill", FAULTY_MPI_RANK=1)
+    begin = time.time()
+    lost = runs.run("sh", "-c", '"$@"; sleep 60', "sh", "env", f"LD_PRELOAD={library}", program, *words, "parts", "--tp", 2, "--pp", 2, "--batch-size", 1,
+                    ranks=4, mpiexec=launcher, env=around)
+    said = runs.said(lost.err)
+    print(f"within a step: {lost.status} after {time.time() - begin:.1f} s: {said}")
+    check(lost.status == 4 and len(said) == 1 and re.search("rank 1 on .* is lost: its process is gone; it was last in start of .* of stages group", said[0]) and
+          "--restart auto, which continues from parts/model.ckpt" in said[0], f"a rank of a pipeline is lost: {lost}")
+    done = runs.run(program, *words, "parts", "--pp", 4, "--batch-size", 4, "--restart", "auto", "--json", ranks=4, mpiexec=launcher)
+    peak = json.loads(done.out or "{}").get("peak_bytes", {})
+    check(done.status == 0 and "continuing after step" in done.err and "3 passes are fewer than the 4 stages of the pipeline, which wait for 50 % of a step" in done.err
+          and peak["arena"] == peak["predicted"], f"four stages go on: {done}")
+    got, want = (np.frombuffer(runs.weights(f"{folder}/model.safetensors"), "<f4") for folder in ("parts", "whole"))
+    check(len(got) == len(want) and abs(got - want).max() < 1e-5, "four stages end with the weights of one rank")
+
+
 def never_together():
     """Before the watch is open: the first broadcast of all is lost, or a rank never comes to MPI. Rank 0 says so, in time, and leaves a record."""
     def left():
@@ -258,7 +282,7 @@ def long_run(seconds):
 folder = tempfile.mkdtemp(prefix="rank-faults-")
 os.chdir(folder)
 runs.run(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
-for part in (different, other_files, one_rank_calls_it, *[slow] * runs.LONG, calls, never_together, not_a_number, lambda: long_run(4)):
+for part in (different, other_files, one_rank_calls_it, within_a_step, *[slow] * runs.LONG, calls, never_together, not_a_number, lambda: long_run(4)):
     begin = time.time()
     part()
     print(f"  {time.time() - begin:.1f} s")

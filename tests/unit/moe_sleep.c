@@ -554,9 +554,12 @@ static void accuracy(const struct bed *b)
     close_life(&l);
 }
 
-/* Cases that four ranks do not have. */
+/* Cases that four ranks do not have. What is learnt in 400 steps is no matter of the device, and an emulated one is
+ * slow. */
 static void rest(struct bed *b)
 {
+    const int some = b->device.be->host_mem && !getenv("MF_LONG");
+
     failure(b, 1, 0, 0);
     failure(b, 2, 0, 0);
     failure(b, 2, 3, 0);
@@ -571,7 +574,7 @@ static void rest(struct bed *b)
     overlaps(b);
     divide(b, 1e-3);
     divide(b, 10);
-    accuracy(b);
+    if (!some) accuracy(b);
 }
 
 int main(int argc, char **argv)

@@ -375,7 +375,7 @@ static size_t check(const struct crew *crew, const struct choice *c)
 static void check_all(const struct crew *crew)
 {
     const size_t ways = (size_t)crew->experts->size, all = ROWS * TOP * ways;
-    const int some = !crew->d->be->host_mem && !getenv("MF_LONG"); /* emulated: every pair of two choices is there */
+    const int some = crew->d->be->host_mem && !getenv("MF_LONG"); /* emulated: every pair of two choices is there */
 
     for (int routing = 0; routing < ROUTINGS; ++routing)
         for (int how = 0; how <= MF_RECOMPUTE_BLOCKS; ++how)

@@ -95,9 +95,10 @@ static void move_bucket(struct mf_net *net, const char *name, struct mf_bucket *
     in_host_memory(net, b->average);
 }
 
+/* Its sums are as large as theirs, and so stand among the arrays of this group. */
 static void exchange_in_group(struct mf_net *net, const struct mf_bucket *b)
 {
-    const int array[] = {b->parameters, b->gradients, b->master, b->total};
+    const int array[] = {b->parameters, b->gradients, b->master, b->total, b->own_gradients};
 
     for (size_t k = 0; k < sizeof array / sizeof *array; ++k) net->value[array[k]].group = b->group;
 }

@@ -12,7 +12,7 @@ struct life {
     int value, home;       /* home: the value whose memory this one has taken over; else itself */
     ptrdiff_t first, last; /* nodes; -1: not in this list */
     int open;              /* read before it is written */
-    int exchanged;         /* among ranks; 2: that share layers; 3: among all */
+    int exchanged;         /* 0: not among ranks; else as exchanged() */
     size_t bytes;
 };
 
@@ -34,12 +34,15 @@ static void mark_written(const struct mf_net *net, unsigned char *written, int v
         v == root || mf_shape_bytes(&net->value[v].shape) == mf_shape_bytes(&net->value[root].shape) ? 2 : 1;
 }
 
-/* Which ranks exchange an array. */
+/* Which ranks exchange an array: those with the same experts, the same parts of layers, the same layers, or all. */
+enum { BY_FEW = 1, BY_PARTS, BY_LAYERS, BY_ALL };
+
 static int exchanged(const struct mf_net *net, int v)
 {
     const int group = net->value[v].group;
 
-    return group == MF_GROUP_ALL ? 3 : group == MF_GROUP_TENSOR ? 2 : 1;
+    if (group == MF_GROUP_EXPERTS || group == MF_GROUP_REPLICAS) return BY_FEW;
+    return group == MF_GROUP_ALL ? BY_ALL : group == MF_GROUP_TENSOR ? BY_LAYERS : BY_PARTS;
 }
 
 /* Another list may exchange gradients. The size of a cut layer's differs between ranks, so only a node can say that it
@@ -164,7 +167,8 @@ static void take_over_all(const struct mf_list *list, struct life *life)
 }
 
 /* What all ranks exchange comes first, so it has the same places on all of them; then what some do. The experts of
- * ranks that share layers differ. Work memory does, too. Then the largest. */
+ * ranks that share layers or samples differ, so their gradients come last. Work memory differs, too. Then the largest.
+ */
 static int by_size(const void *a, const void *b)
 {
     const struct life *x = a, *y = b;
@@ -295,11 +299,11 @@ static int exchanged_of(const struct mf_net *net, struct life *const *life, size
 static void place_lasting(struct mf_net *net, struct life *const *life)
 {
     memset(net->lasting, 0, sizeof net->lasting);
-    for (int turn = 3; turn >= 0; --turn)
+    for (int turn = BY_ALL; turn >= 0; --turn)
         for (size_t v = 0; v < net->values; ++v) {
             struct mf_value *value = &net->value[v];
 
-            if (turn == 3) value->lasting = lasts(net, v, life);
+            if (turn == BY_ALL) value->lasting = lasts(net, v, life);
             if (!value->lasting || exchanged_of(net, life, v) != turn) continue;
             value->at = net->lasting[value->place];
             net->lasting[value->place] += mf_whole_lines(mf_shape_bytes(&value->shape));

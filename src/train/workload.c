@@ -302,13 +302,24 @@ static int settings(const void *context, const struct mf_placement *place, size_
     return level % all < levels(w, place->apart) && settings_in(w, place, level % all, trial, s);
 }
 
-/* Pieces of parameters are padded to equal sizes; runs of slots and stages are not. */
+/* How many experts a rank has. */
+static size_t experts_of(const struct mf_train_opts *o, size_t ranks, size_t rank)
+{
+    const size_t experts = (size_t)o->args.experts;
+    const struct mf_parting p = mf_train_parting(o, ranks, experts);
+
+    return mf_cut(experts, p.parts, mf_train_expert_part(o, &p, rank)).count;
+}
+
+/* Pieces of parameters are padded to equal sizes; runs of slots, stages and experts are not. */
 static uint64_t share(const void *context, const struct mf_plan_numbers *settings, size_t ranks, size_t rank)
 {
     struct way way;
-    const struct mf_train_work *w = in_plan(work_of(context), ranks, settings, &way);
+    const struct mf_train_opts *o = in_plan(work_of(context), ranks, settings, &way)->opts;
+    const size_t stage = mf_train_stage(o, rank);
 
-    return w->opts->slots ? rank : mf_train_stage(w->opts, rank);
+    if (o->slots) return rank;
+    return o->args.experts ? stage * ((size_t)o->args.experts + 1) + experts_of(o, ranks, rank) : stage;
 }
 
 /* Every setting makes the same step. */

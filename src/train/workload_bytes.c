@@ -2,6 +2,7 @@
  * has the formulas and the sources of their constants. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/dry.h"
@@ -27,6 +28,8 @@ struct dry {
     struct mf_network_wish wish;
     struct mf_experts experts;
     struct mf_network network;
+    struct dry *peer; /* [peers] the rank of each stage that has most experts, where ranks have different ones */
+    size_t peers;
 };
 
 static int make(struct dry *d, const struct mf_train_work *w, const struct mf_plan_rank *r)
@@ -67,8 +70,44 @@ static int open_dry(struct dry *d, const struct mf_train_work *w, const struct m
     return rc;
 }
 
+/* The first part has most experts. */
+static int open_peers(struct dry *d, const struct mf_train_work *w, const struct mf_plan_rank *r,
+                      const struct mf_plan_numbers *settings)
+{
+    const size_t stages = mf_max(1, d->opts.stages);
+    struct mf_plan_rank first = *r;
+
+    if (d->experts.ways < 2) return MF_OK;
+    d->peer = MF_MUST(calloc(stages, sizeof *d->peer), "a plan");
+    for (size_t k = 0; k < stages; ++k) {
+        first.rank = k * mf_max(1, d->opts.tensor);
+        ++d->peers;
+        MF_TRY(open_dry(&d->peer[k], w, &first, settings));
+    }
+    return MF_OK;
+}
+
+/* What ranks exchange stands at one place on all of them, so the most counts. */
+static size_t most_lasting(const struct dry *d, enum mf_place p)
+{
+    size_t most = d->network.net->lasting[p];
+
+    for (size_t k = 0; k < d->peers; ++k) most = mf_max(most, d->peer[k].network.net->lasting[p]);
+    return most;
+}
+
+static size_t most_largest(const struct dry *d, int group)
+{
+    size_t most = mf_network_largest(&d->network, group);
+
+    for (size_t k = 0; k < d->peers; ++k) most = mf_max(most, mf_network_largest(&d->peer[k].network, group));
+    return most;
+}
+
 static void close_dry(struct dry *d)
 {
+    while (d->peers > 0) close_dry(&d->peer[--d->peers]);
+    free(d->peer);
     if (d->queue) {
         mf_network_free(&d->network);
         d->backend.backend.queue_close(d->queue);
@@ -160,7 +199,7 @@ static void add_group(const struct dry *d, const struct mf_plan_rank *r, int num
 
     mf_comm_dry(&group, 0, (int)size, (int)mf_min(size, r->local_size));
     if (r->nccl) mf_transport_dry(&group);
-    taken = mf_arrays_bytes(&group, r->apart, 0, mf_network_largest(&d->network, number));
+    taken = mf_arrays_bytes(&group, r->apart, 0, most_largest(d, number));
     add(&bytes[0], name, taken.device);
     add(&bytes[r->apart], name, taken.host);
 }
@@ -190,13 +229,14 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     const int all = d->network.layout.stage >= 2 || d->network.tensor > 1, offload = d->network.layout.offload;
     const enum mf_place p = offload ? MF_PLACE_HOST : MF_PLACE_DEVICE;
     struct mf_plan_bytes *state = &bytes[MF_PLAN_STATE], *host = r->apart ? &bytes[MF_PLAN_HOST] : state;
-    const size_t arrays = net->lasting[p] + (all ? net->room[p] : 0);
+    const size_t most = most_lasting(d, p), arrays = most + (all ? net->room[p] : 0);
     const struct mf_arrays_bytes taken =
-        mf_arrays_bytes(&d->comm, r->apart && !offload, arrays, mf_network_largest(&d->network, MF_GROUP_ALL));
+        mf_arrays_bytes(&d->comm, r->apart && !offload, arrays, most_largest(d, MF_GROUP_ALL));
 
-    add(state, offload ? "parameters, gradients" : "parameters, gradients, moments", net->lasting[MF_PLACE_DEVICE]);
+    add(state, offload ? "parameters, gradients" : "parameters, gradients, moments",
+        offload ? net->lasting[MF_PLACE_DEVICE] : most);
     add(state, "activations", net->room[MF_PLACE_DEVICE]);
-    add(host, "optimiser in host memory", net->lasting[MF_PLACE_HOST]);
+    add(host, "optimiser in host memory", offload ? most : net->lasting[MF_PLACE_HOST]);
     add(host, "activations in host memory", net->room[MF_PLACE_HOST]);
     add(offload ? host : state, "exchange", taken.device - arrays);
     add(host, "exchange", taken.host);
@@ -285,8 +325,9 @@ static int add_training(const struct mf_train_work *w, const struct mf_plan_rank
                         struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
 {
     struct dry d;
-    const int rc = open_dry(&d, w, rank, settings);
+    int rc = open_dry(&d, w, rank, settings);
 
+    if (rc == MF_OK) rc = open_peers(&d, w, rank, settings);
     if (rc == MF_OK) {
         add_all(&d, w->set, rank, bytes);
         count_all(&d, times, bytes[MF_PLAN_STATE].fact);

@@ -44,6 +44,11 @@ def exact():
                 check(settings[name] in (words[words.index(option) + 1], -(-words[3] // ranks)), f"{words}: {settings}")
     result, _ = train("--deterministic", ranks=3)
     as_planned(result, "slots")
+    words = ("--arch", "vit", "--patch", 4, "--width", 32, "--experts", 5, "--tp", 2, "--parallel-strategy", "expert_parallel", "--effective-batch", 8)
+    result, _ = train(*words, "--threads", 1, ranks=4)
+    as_planned(result, "experts in four parts")
+    most, *others = result["peak_bytes"]["arena"]
+    check(most > max(others) and len(set(others)) == 1, f"two experts on rank 0, one on others: {result['peak_bytes']}")
 
 
 def short_of_memory():

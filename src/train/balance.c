@@ -66,6 +66,13 @@ static size_t bytes_here(const struct mf_weights *w)
     return bytes;
 }
 
+size_t mf_balance_bytes(const struct mf_network *n)
+{
+    const struct mf_weights w = mf_network_weights(n, NULL, NULL);
+
+    return bytes_here(&w);
+}
+
 static int take(struct mf_trainer *t, struct moved *m)
 {
     const struct mf_net *net = t->network.net;
@@ -73,7 +80,8 @@ static int take(struct mf_trainer *t, struct moved *m)
     char *at;
 
     own.stages = NULL;
-    m->memory = at = mf_arena_take(t->queue->host, bytes_here(&own), "weights on their way to another stage");
+    m->memory = at =
+        mf_arena_take(t->queue->host, mf_balance_bytes(&t->network), "weights on their way to another stage");
     MF_TRY(mf_agree(t->comm, at ? MF_OK : MF_MEMORY));
     m->array = MF_MUST(calloc(net->values * MF_STATES + 1, sizeof *m->array), "weights on their way");
     m->name = MF_MUST(calloc(net->values + 1, sizeof *m->name), "weights on their way");

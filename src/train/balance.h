@@ -13,6 +13,9 @@
 int mf_balance_find(size_t parts, const double *operations, size_t stages, const double *seconds, const size_t *from,
                     size_t *to);
 
+/** Bytes of host memory that weights and moments take on their way to another stage. Local. */
+size_t mf_balance_bytes(const struct mf_network *network);
+
 /** After a step: notes its time. After opts.balance steps it compares the stages by their median steps, and cuts them
  * anew where that is worth it. A line says so. Where memory lacks they stay. Refuses (agreed) as
  * mf_trainer_open(), if not even those of before fit. Collective. */

@@ -9,6 +9,7 @@
 #include "mpi/nccl_transport.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/train/balance.h"
 #include "src/train/carry.h"
 #include "src/train/mlp.h"
 #include "src/train/record.h"
@@ -221,6 +222,14 @@ static void add_groups(const struct dry *d, const struct mf_plan_rank *r, struct
     if (own + 1 < (int)n->stages) add_group(d, r, mf_link_group(own, own + 1), 2, stages, bytes);
 }
 
+/* Of stages that may be cut anew. */
+static int is_recut(const struct dry *d, const struct mf_plan_rank *r)
+{
+    const struct mf_train_opts *o = &d->opts;
+
+    return o->stages > 1 && o->balance > 0 && o->balance <= o->schedule.steps && !r->apart;
+}
+
 /* With offload ranks exchange in host memory. */
 static void add_all(const struct dry *d, const struct mf_dataset *set, const struct mf_plan_rank *r,
                     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
@@ -247,6 +256,7 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     if (d->opts.task->learn->merit) add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
     if (d->opts.slots)
         add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, d->wish.ranks, d->wish.rank));
+    if (is_recut(d, r)) add(host, "weights on their way to another stage", mf_balance_bytes(&d->network));
     if (d->opts.grows) add(host, "weights that are carried over", mf_carry_bytes(&d->network));
     if (d->opts.grows) add_looks(d, set, host);
     if (d->opts.sleep.batch) add_sleep(d, state, host);

@@ -9,6 +9,7 @@
 #include "io/h5.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/train/balance.h"
 #include "src/train/learn_classify.h"
 #include "src/train/learn_regress.h"
 #include "tests/device.h"
@@ -180,6 +181,44 @@ static void exact(const struct mf_comm *comm)
     }
 }
 
+static void find_recut(void *context, const char *tag, size_t live, size_t peak)
+{
+    (void)live;
+    if (strcmp(tag, "weights on their way to another stage") == 0) *(size_t *)context = peak;
+}
+
+/* Stages that are cut anew take what is planned for weights on their way. */
+static void recut(const struct mf_comm *comm)
+{
+    struct mf_dataset *set = make_set(comm, 0);
+    const struct mf_task task = mf_task_plain(&mf_learn_classify, CLASSES);
+    struct mf_train_opts opts = opts_of("vit", &task, 24);
+    const struct mf_train_work w = work_of(set, &opts);
+    const struct mf_plan_rank rank = {
+        .ranks = (size_t)comm->size, .rank = (size_t)comm->rank, .local_size = 1, .threads = 1, .simd = ""};
+    struct device d = device_open_on(&mf_backend_cpu, 1, 0, 0);
+    struct mf_plan_numbers settings = {.count = 0};
+    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+    size_t taken = 0, planned = 0;
+    struct mf_trainer t;
+
+    opts.args.depth = 3L * comm->size;
+    opts.stages = (size_t)comm->size;
+    opts.batch = 4;
+    opts.balance = 1;
+    mf_train_give_settings(&opts, &settings);
+    CHECK_SAYS(mf_train_bytes(&w, &rank, &settings, bytes) == MF_OK, "%s", mf_err_text());
+    CHECK_SAYS(mf_trainer_open(comm, d.host, d.q, set, &opts, &t) == MF_OK, "%s", mf_err_text());
+    t.busy = t.network.own == 0 ? 9 : 1;
+    CHECK(mf_balance(&t) == MF_OK);
+    mf_arena_tags(d.host, find_recut, &taken);
+    for (size_t i = 0; i < bytes[0].tags; ++i) find_recut(&planned, bytes[0].tag[i].name, 0, bytes[0].tag[i].bytes);
+    CHECK_SAYS(taken > 0 && planned == taken, "%zu bytes planned, %zu taken", planned, taken);
+    mf_trainer_close(&t);
+    device_close(&d);
+    mf_dataset_close(set);
+}
+
 /* The settings of a level, in order, as text: "64x1 32x2 ...". The first is the one that is tried for its bytes. */
 static const char *row(const struct mf_train_work *w, size_t ranks, size_t level, char text[300])
 {
@@ -306,6 +345,7 @@ int main(int argc, char **argv)
     CHECK(mf_comm_open(&comm, &argc, &argv, "test") == MF_OK);
     scratch_open(&comm);
     exact(&comm);
+    if (comm.size > 1) recut(&comm);
     order();
     ladder();
     scratch_close(&comm);

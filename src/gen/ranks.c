@@ -118,7 +118,7 @@ void mf_gen_ranks_tell(struct mf_gen_ranks *r, const void *data, size_t bytes)
     wait_for_letters(r, r->told);
     letter = letters_of(r, r->told++);
     for (int k = 0; k < r->grid.comm->size; ++k)
-        if (mf_stage_of(r->grid.tensor, k) != mf_stage_of(r->grid.tensor, r->teller))
+        if (mf_stage_of(r->grid.tensor, r->grid.stages, k) != mf_stage_of(r->grid.tensor, r->grid.stages, r->teller))
             letter[k] = mf_comm_begin_send(r->grid.comm, k, data, bytes);
 }
 

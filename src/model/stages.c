@@ -14,38 +14,48 @@ static size_t largest_of(const struct mf_net *net, int group)
     return most;
 }
 
-static int open_group(struct mf_stages *s, int number, const int *colour, const char *name, const struct mf_net *net)
+/* The ranks of two stages that pass the same samples, and have the same part of their layers. */
+static int split_link(struct mf_rank_groups *groups, const struct mf_comm *comm, int tensor, int stages, int a, int b,
+                      int *colour)
 {
-    const struct mf_comm *group;
+    for (int r = 0; r < comm->size; ++r) {
+        const int stage = mf_stage_of((size_t)tensor, (size_t)stages, r);
 
-    MF_TRY(mf_rank_groups_split(&s->groups, s->comm, number, colour, name));
-    group = mf_rank_groups_find(&s->groups, number);
-    return mf_agree(s->comm, group ? mf_arrays_join(s->arrays, number, group, largest_of(net, number)) : MF_OK);
+        colour[r] = stage == a || stage == b ? r / (tensor * stages) * tensor + r % tensor : -1;
+    }
+    return mf_rank_groups_split(groups, comm, mf_link_group(a, b), colour, "stages");
 }
 
-static int open_tensor(struct mf_stages *s, const struct mf_net *net, int *colour)
+static int split(struct mf_rank_groups *groups, const struct mf_comm *comm, int tensor, int stages,
+                 const unsigned char *link, int *colour)
 {
-    if (s->tensor == 1) return MF_OK;
-    for (int k = 0; k < s->comm->size; ++k) colour[k] = mf_stage_of(s->tensor, k);
-    return open_group(s, MF_GROUP_TENSOR, colour, "tensor", net);
-}
-
-/* The ranks of two stages that have the same part of their layers. */
-static int open_link(struct mf_stages *s, const struct mf_net *net, int a, int b, int *colour)
-{
-    for (int k = 0; k < s->comm->size; ++k)
-        colour[k] = mf_stage_of(s->tensor, k) == a || mf_stage_of(s->tensor, k) == b ? k % (int)s->tensor : -1;
-    return open_group(s, mf_link_group(a, b), colour, "stages", net);
-}
-
-static int open_groups(struct mf_stages *s, const unsigned char *link, const struct mf_net *net, int *colour)
-{
-    const int stages = (int)s->stages;
-
-    MF_TRY(open_tensor(s, net, colour));
-    for (int a = 0; link && a < stages; ++a)
+    for (int r = 0; r < comm->size; ++r) colour[r] = r / tensor;
+    if (tensor > 1) MF_TRY(mf_rank_groups_split(groups, comm, MF_GROUP_TENSOR, colour, "layer"));
+    for (int a = 0; a < stages; ++a)
         for (int b = a + 1; b < stages; ++b)
-            if (link[a * stages + b]) MF_TRY(open_link(s, net, a, b, colour));
+            if (link ? link[a * stages + b] : b == a + 1)
+                MF_TRY(split_link(groups, comm, tensor, stages, a, b, colour));
+    return MF_OK;
+}
+
+int mf_stages_split(struct mf_rank_groups *groups, const struct mf_comm *comm, size_t tensor, size_t stages,
+                    const unsigned char *link)
+{
+    int *colour = MF_MUST(malloc((size_t)comm->size * sizeof *colour), "groups of ranks");
+    const int rc = split(groups, comm, (int)tensor, (int)stages, link, colour);
+
+    free(colour);
+    return rc;
+}
+
+/* A group may be one rank: all hear of its refusal. */
+static int join(struct mf_stages *s, const struct mf_net *net)
+{
+    for (int k = MF_GROUP_ALL + 1; k < s->groups.count; ++k) {
+        const struct mf_comm *group = mf_rank_groups_find(&s->groups, k);
+
+        MF_TRY(mf_agree(s->comm, group ? mf_arrays_join(s->arrays, k, group, largest_of(net, k)) : MF_OK));
+    }
     return MF_OK;
 }
 
@@ -53,17 +63,13 @@ int mf_stages_open(struct mf_stages *s, const struct mf_comm *comm, size_t tenso
                    const unsigned char *link, const struct mf_net *net, struct mf_queue *queue,
                    struct mf_walk_memory *memory)
 {
-    int *colour, rc;
-
     *s = (struct mf_stages){.comm = comm, .tensor = tensor, .stages = count};
     *memory = (struct mf_walk_memory){.lasting = {NULL}};
     if (!comm || comm->size == 1) return MF_OK;
     MF_TRY(mf_arrays_open(comm, queue, net->room[MF_PLACE_DEVICE], largest_of(net, MF_GROUP_ALL), &s->arrays));
     memory->room[MF_PLACE_DEVICE] = mf_arrays_memory(s->arrays);
-    colour = MF_MUST(malloc((size_t)comm->size * sizeof *colour), "groups of ranks");
-    rc = open_groups(s, link, net, colour);
-    free(colour);
-    return rc;
+    MF_TRY(mf_stages_split(&s->groups, comm, tensor, count, link));
+    return join(s, net);
 }
 
 void mf_stages_close(struct mf_stages *s)

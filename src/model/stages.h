@@ -1,5 +1,5 @@
-/* Ranks that walk lists together: stages of a pipeline, and in each stage ranks that share its layers. Rank r is in
- * stage r / tensor. */
+/* Ranks that walk lists together: stages of a pipeline, and in each stage ranks that share its layers. These follow
+ * each other, then come those of the next stage, then ranks with other samples. */
 #ifndef MF_MODEL_STAGES_H
 #define MF_MODEL_STAGES_H
 
@@ -15,10 +15,16 @@ struct mf_stages {
 };
 
 /** The stage of a rank. */
-static inline int mf_stage_of(size_t tensor, int rank) { return rank / (int)tensor; }
+static inline int mf_stage_of(size_t tensor, size_t stages, int rank) { return rank / (int)tensor % (int)stages; }
+
+/** Makes the groups of ranks: MF_GROUP_TENSOR of those that share layers, and one of each two stages that exchange. @p
+ * link [stages][stages]: as mf_pass_stage() fills it; NULL: those that follow each other. Collective; refuses (agreed)
+ * as mf_rank_groups_split(). */
+int mf_stages_split(struct mf_rank_groups *groups, const struct mf_comm *comm, size_t tensor, size_t stages,
+                    const unsigned char *link);
 
 /** Opens groups for the exchanges of this rank's lists of @p net, and the memory of their activations. The walk is
- * opened with @p memory. @p link [stages][stages]: as mf_pass_stage() fills it; NULL: of one stage. Collective; refuses
+ * opened with @p memory. @p link: as of mf_stages_split(). Collective; refuses
  * (agreed) with MF_MEMORY and as mf_rank_groups_split(). mf_stages_close() in any case. */
 int mf_stages_open(struct mf_stages *stages, const struct mf_comm *comm, size_t tensor, size_t count,
                    const unsigned char *link, const struct mf_net *net, struct mf_queue *queue,

@@ -11,6 +11,7 @@
 #include "mpi/collect.h"
 #include "mpi/rank_groups.h"
 #include "src/base/bounds.h"
+#include "src/model/stages.h"
 #include "src/net/walk.h"
 #include "src/run/checkpoint.h"
 #include "src/train/network.h"
@@ -164,10 +165,10 @@ static inline size_t mf_train_data(const struct mf_train_opts *opts, size_t rank
     return mf_max(1, ranks / mf_train_crew(opts));
 }
 
-/** The stage of a rank. Ranks that share its layers follow each other, then other stages, then other samples. Local. */
+/** The stage of a rank. Local. */
 static inline size_t mf_train_stage(const struct mf_train_opts *opts, size_t rank)
 {
-    return rank / mf_max(1, opts->tensor) % mf_max(1, opts->stages);
+    return (size_t)mf_stage_of(mf_max(1, opts->tensor), mf_max(1, opts->stages), (int)rank);
 }
 
 /** Are parameters in host memory, whatever ranks there are? Local. */

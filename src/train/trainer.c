@@ -331,33 +331,15 @@ static int take_experts(struct mf_trainer *t, const struct mf_experts *experts)
 
 /* -- ranks that pass the same samples -- */
 
-/* Groups of two stages that follow each other. */
-static int open_links(struct mf_trainer *t, int *colour)
-{
-    const int tensor = (int)mf_max(1, t->opts.tensor), crew = (int)mf_train_crew(&t->opts);
-
-    for (int a = 0; a + 1 < (int)t->opts.stages; ++a) {
-        for (int r = 0; r < t->comm->size; ++r) {
-            const int stage = (int)mf_train_stage(&t->opts, (size_t)r);
-
-            colour[r] = stage == a || stage == a + 1 ? r / crew * tensor + r % tensor : -1;
-        }
-        MF_TRY(mf_rank_groups_split(&t->groups, t->comm, mf_link_group(a, a + 1), colour, "stages"));
-    }
-    return MF_OK;
-}
-
 static int open_groups(struct mf_trainer *t, int *colour)
 {
     const int tensor = (int)mf_max(1, t->opts.tensor), crew = (int)mf_train_crew(&t->opts);
 
-    for (int r = 0; r < t->comm->size; ++r) colour[r] = r / tensor;
-    if (tensor > 1) MF_TRY(mf_rank_groups_split(&t->groups, t->comm, MF_GROUP_TENSOR, colour, "layer"));
+    MF_TRY(mf_stages_split(&t->groups, t->comm, (size_t)tensor, mf_max(1, t->opts.stages), NULL));
     for (int r = 0; r < t->comm->size; ++r) colour[r] = r % crew;
     MF_TRY(mf_rank_groups_split(&t->groups, t->comm, mf_network_data_group(), colour, "data"));
     for (int r = 0; r < t->comm->size; ++r) colour[r] = r / crew * tensor + r % tensor;
-    if (t->opts.stages > 1) MF_TRY(mf_comm_split(t->comm, colour, NULL, "pipeline", &t->pipeline));
-    return open_links(t, colour);
+    return t->opts.stages > 1 ? mf_comm_split(t->comm, colour, NULL, "pipeline", &t->pipeline) : MF_OK;
 }
 
 static int open_crew(struct mf_trainer *t)

@@ -17,9 +17,9 @@ struct mf_stages {
 /** The stage of a rank. */
 static inline int mf_stage_of(size_t tensor, size_t stages, int rank) { return rank / (int)tensor % (int)stages; }
 
-/** Makes the groups of ranks: MF_GROUP_TENSOR of those that share layers, and one of each two stages that exchange. @p
- * link [stages][stages]: as mf_pass_stage() fills it; NULL: those that follow each other. Collective; refuses (agreed)
- * as mf_rank_groups_split(). */
+/** Makes MF_GROUP_TENSOR, the ranks that share layers, and a group of each two stages that exchange. These are in @p
+ * link [stages][stages], as mf_pass_stage() fills it. Without it, stages do that follow each other. Collective; refuses
+ * (agreed) as mf_rank_groups_split(). */
 int mf_stages_split(struct mf_rank_groups *groups, const struct mf_comm *comm, size_t tensor, size_t stages,
                     const unsigned char *link);
 

@@ -88,7 +88,7 @@ static int open_peers(struct dry *d, const struct mf_train_work *w, const struct
     return MF_OK;
 }
 
-/* What ranks exchange stands at one place on all of them, so the most counts. */
+/* Arrays that ranks exchange stand at one place on all of them, so the most counts. */
 static size_t most_lasting(const struct dry *d, enum mf_place p)
 {
     size_t most = d->network.net->lasting[p];
@@ -222,7 +222,7 @@ static void add_groups(const struct dry *d, const struct mf_plan_rank *r, struct
     if (own + 1 < (int)n->stages) add_group(d, r, mf_link_group(own, own + 1), 2, stages, bytes);
 }
 
-/* Of stages that may be cut anew. */
+/* May stages be cut anew? */
 static int is_recut(const struct dry *d, const struct mf_plan_rank *r)
 {
     const struct mf_train_opts *o = &d->opts;

@@ -305,6 +305,36 @@ static void order(void)
     CHECK(mf_plan_get(&s, "zero") == 1 && mf_plan_get(&s, "recompute") == 1);
 }
 
+/* Ways of ranks that divide heads, blocks and the ranks of a node. None are looked for where a step is short. */
+static void ways(void)
+{
+    const struct mf_dataset set = {.dims = {1, EDGE, EDGE, 1}, .inputs = 1, .classes = 3, .count = {1000}};
+    const struct mf_task task = mf_task_plain(&mf_learn_classify, 3);
+    struct mf_train_opts opts = opts_of("vit", &task, 64);
+    struct mf_train_work w = work_of(&set, &opts);
+    struct mf_placement four = {.ranks = 4, .threads = 1, .nodes = 1, .per_node = 4};
+    struct mf_plan_numbers s = {.count = 0};
+
+    opts.args.heads = 4;
+    opts.args.depth = 3;
+    CHECK(mf_train_workload.ways(&w, &four, 0) == 1);
+    w.tensor = w.stages = (struct mf_train_range){1, 9};
+    CHECK(mf_train_workload.ways(&w, &four, 0) == 6); /* 1x1 1x2 1x4 2x1 2x2 4x1 */
+    CHECK(mf_train_workload.ways(&w, &four, 1) == 6 && mf_train_workload.ways(&w, &four, 0.001) == 1);
+    CHECK(mf_train_workload.settings(&w, &four, 4 * mf_train_workload.levels(&w, 0), 1, &s));
+    CHECK(mf_plan_get(&s, "tensor") == 2 && mf_plan_get(&s, "stages") == 2);
+    CHECK(mf_plan_get(&s, "batch") == 8 && mf_plan_get(&s, "passes") == 8);
+    four.nodes = four.per_node = 2;
+    CHECK(mf_train_workload.ways(&w, &four, 0) == 5); /* layers stay on a node */
+    opts.args.heads = 2;
+    opts.args.depth = 1;
+    CHECK(mf_train_workload.ways(&w, &four, 0) == 4);
+    w.batch = w.passes = 2; /* all of a step is said */
+    CHECK(mf_train_workload.ways(&w, &four, 0) == 1);
+    mf_train_workload.fix(&w, &s);
+    CHECK(w.tensor.least == 2 && w.tensor.most == 2 && w.stages.least == 2 && w.stages.most == 2);
+}
+
 static void check_ladder(const struct mf_train_work *w, size_t ranks, struct mf_train_opts opts, const char *want)
 {
     char text[300] = "";
@@ -347,6 +377,7 @@ int main(int argc, char **argv)
     exact(&comm);
     if (comm.size > 1) recut(&comm);
     order();
+    ways();
     ladder();
     scratch_close(&comm);
     mf_comm_close(&comm);

@@ -68,7 +68,8 @@ int mf_train_print_lists(const struct mf_train_work *work, const struct mf_plan_
 /* -- parts of the workload -- */
 
 /* Facts of a step. Traffic, gradients and what ranks exchange are in bytes. MF_TRAIN_SUMMED and MF_TRAIN_SUMS are bytes
- * and number of the sums over ranks that share layers. MF_TRAIN_MESSAGES are bytes between stages. */
+ * and number of the sums over ranks that share layers. MF_TRAIN_MESSAGES are bytes between stages,
+ * and MF_TRAIN_COPIED those of activations that wait in the memory of the node. */
 enum {
     MF_TRAIN_OPERATIONS,
     MF_TRAIN_TRAFFIC,
@@ -77,7 +78,8 @@ enum {
     MF_TRAIN_EXCHANGED,
     MF_TRAIN_SUMMED,
     MF_TRAIN_SUMS,
-    MF_TRAIN_MESSAGES
+    MF_TRAIN_MESSAGES,
+    MF_TRAIN_COPIED
 };
 
 int mf_train_bytes(const void *work, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,

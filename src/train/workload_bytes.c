@@ -290,6 +290,20 @@ static double exchanged_of(const struct mf_list *list, int partners)
     return sum;
 }
 
+/* Activations between the memories of a device and its node. */
+static double copied_of(const struct mf_list *list)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < list->nodes; ++i) {
+        const struct mf_node *node = &list->node[i];
+        const struct mf_value *value = node->op == MF_OP_COPY ? &list->net->value[node->in[0]] : NULL;
+
+        if (value && value->role == MF_ROLE_ACTIVATION && !value->flat) sum += (double)mf_shape_bytes(&value->shape);
+    }
+    return sum;
+}
+
 static double sums_of(const struct mf_list *list)
 {
     double n = 0;
@@ -305,6 +319,7 @@ static void count(const struct mf_network *n, const struct mf_list *list, double
 
     if (!list) return;
     fact[MF_TRAIN_SUMS] += times * sums_of(list);
+    fact[MF_TRAIN_COPIED] += times * copied_of(list);
     fact[MF_TRAIN_OPERATIONS] += times * mf_network_operations(n, list);
     fact[MF_TRAIN_TRAFFIC] += times * mf_list_traffic(list);
     fact[MF_TRAIN_NODES] += times * (double)list->nodes;
@@ -427,6 +442,8 @@ void mf_train_price(const void *work, const struct mf_placement *place, size_t r
     const size_t here = mf_plan_sharers(place, rank, 0), crew = tensor * stages;
 
     mf_plan_pay_lists(cost, place, rates, w->opts->type != MF_F32, fact[MF_TRAIN_OPERATIONS], fact[MF_TRAIN_TRAFFIC]);
+    if (fact[MF_TRAIN_COPIED] > 0 && rates->to_host > 0) /* beside all that */
+        mf_plan_pay(cost, "copies", fmax(fact[MF_TRAIN_COPIED] / rates->to_host - cost->total, 0));
     mf_plan_pay(cost, "exchange",
                 exchange(place, place->ranks / crew, mf_max(1, here / crew), rates, fact[MF_TRAIN_EXCHANGED]) +
                     exchange(place, tensor, here, rates, fact[MF_TRAIN_SUMMED]) +

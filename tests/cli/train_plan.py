@@ -282,6 +282,8 @@ def devices():
     check("device cpu" in tiny.out, f"{tiny}")
     takes = [float(re.search(r"arithmetic ([^,]+),", run(*words, "--device", "cuda", *more).out).group(1)) for more in ((), ("--mixed-precision",))]
     check(3.9 < takes[0] / takes[1] < 4.1, f"{takes}")
+    spilled = run(*words, "--device", "cuda", "--mixed-precision", "--spill-activations").out
+    check(float(re.search(r"copies ([^,]+),", spilled).group(1)) > 0, spilled)
 
 
 def dry_run():

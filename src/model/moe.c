@@ -1,9 +1,15 @@
 /* moe: a mixture of experts over a sample's numbers, or over the features that a cnn finds in its image. An expert is
- * an mlp with relu, and the router one of half as many hidden columns as there are inputs. Parameters: those of cnn
- * without its head, gate.fc1, gate.fc2, experts.ID.fcI. */
+ * an mlp with relu, and the router one of half as many hidden columns as there are inputs, and at most GATE_MOST.
+ * Parameters: those of cnn without its head, gate.fc1, gate.fc2, experts.ID.fcI. */
 #include "src/model/archs.h"
 
-enum { CNN_WIDTH = 32, CNN_DEPTH = 3 };
+enum {
+    CNN_WIDTH = 32,
+    CNN_DEPTH = 3,
+    GATE_MOST = 512 /* of a volume of 32 voxels an edge half of the inputs would be 540 million parameters */
+};
+
+static size_t gate_columns(size_t inputs) { return inputs < 2 * GATE_MOST ? (inputs + 1) / 2 : GATE_MOST; }
 
 /* [n][..] -> [n][numbers] */
 static int as_rows(struct mf_build *build, int x)
@@ -24,7 +30,7 @@ static int forward(struct mf_build *build, int x, const struct mf_arch_args *arg
     x = args->features == MF_FEATURES_CNN ? mf_cnn_features(build, x, CNN_WIDTH, CNN_DEPTH, args->dropout)
                                           : as_rows(build, x);
     in = mf_build_shape(build, x);
-    scores = mf_build_linear(build, "gate.fc1", x, (in.d[1] + 1) / 2);
+    scores = mf_build_linear(build, "gate.fc1", x, gate_columns(in.d[1]));
     scores = mf_build_scores(build, "gate.fc2", mf_build_one(build, MF_OP_RELU, "gate.act", scores), mixture.experts);
     return mf_build_experts(build, x, scores, &mixture);
 }

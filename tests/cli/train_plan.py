@@ -199,6 +199,13 @@ def as_in_a_run():
     check(done.status == 0 and "list evaluate" in done.out, f"lists of a dry run: {done}")
 
 
+def router():
+    """A mixture over the numbers of volumes: half as many columns of the router as numbers would be four times these bytes."""
+    bytes = json.loads(plan("--size", 16, 16, 16, "--arch", "moe:width=8", "--json", what="regress"))["bytes"]["arrays"]["parameters, gradients, moments"]
+    least = 16 * (512 * 4096 + 8 * 8 * 4096)
+    check(least < bytes < 1.1 * least, f"router: {bytes}, not {least}")
+
+
 def verified():
     said = json.loads(plan("--data", "set.h5", "--effective-batch", 32, "--verify", "--json", ranks=2))
     check([t["settings"]["batch"] for t in said["verified"]][0] == 16 and said["settings"]["batch"] <= 16, f"{said.get('verified')}")
@@ -314,6 +321,7 @@ ladder()
 random_limits()
 words_of_others()
 as_in_a_run()
+router()
 verified()
 table()
 golden_plans()

@@ -49,6 +49,14 @@ def out_of_reach():
     check(k < 0.45 and abs(got["properties"]["conductivity_z"]["is"] / k - 1) < 1e-3 and f"conductivity_z=0.49 is out of reach of this run, {k:.4g}"[:-1] in said, f"{k}: {said}")
 
 
+def several():
+    """Results of several seeds end with their mean and its interval, by Student's t of one degree of freedom."""
+    all_of, said = match("got.npy", "--property", "conductivity_z=0.2", "--max_iter", 60, "--realisations", 2)
+    k = [one["properties"]["conductivity_z"]["is"] for one in all_of]
+    line = f"conductivity_z of 2 results: {np.mean(k):.6g} +- {12.706 * np.std(k, ddof=1) / 2 ** 0.5:.2g} (95 % interval of the mean)"
+    check(line in said, f"{line}: {said}")
+
+
 def same_anywhere():
     words = ("--property", "conductivity_y=0.2", "--max_iter", 70)
     one, _ = match("1.npy", *words)
@@ -100,6 +108,7 @@ with tempfile.TemporaryDirectory() as folder:
     np.save("sample.npy", blobs((20, 20, 20), (0.5, 0.5), 5, 2))
     reached()
     out_of_reach()
+    several()
     same_anywhere()
     swapped()
     os.chdir("/")

@@ -145,6 +145,9 @@ int mf_recon_property(const struct mf_recon_cmd *o, const struct mf_target *targ
 /** Refuses (MF_INPUT) properties that no structure with the target's volume fractions has. Not collective. */
 int mf_recon_property_bounds(const struct mf_target *target, const size_t dims[3], const struct mf_solve_opts *opts);
 
+/** Says means over the results of several seeds, with their 95 % intervals, if they have properties. Local. */
+void mf_recon_property_means(const struct mf_json *all);
+
 /** Can an output of this name store the results of its run? */
 int mf_recon_knows_done(const struct mf_session *session);
 

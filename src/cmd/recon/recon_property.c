@@ -1,10 +1,12 @@
 /* See recon_opts.h: properties that a result shall have. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/recon/properties.h"
 #include "src/cmd/recon/recon_opts.h"
 #include "src/cmd/unused.h"
 #include "src/desc/measure.h"
@@ -141,4 +143,34 @@ int mf_recon_property_bounds(const struct mf_target *target, const size_t dims[3
                            mf_axis_name(p->at[i].axis), p->at[i].of * p->unit, b.series * p->unit,
                            b.parallel * p->unit);
     return MF_OK;
+}
+
+/* The axis's conductivity in each object; returns how many have it. */
+static size_t gather(const struct mf_json *all, const char *name, double *value)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < mf_json_count(all); ++i) {
+        const struct mf_json *one = mf_json_get(mf_json_get(mf_json_item(all, i), "properties"), name);
+
+        if (one) value[n++] = mf_json_get_real(one, "is");
+    }
+    return n;
+}
+
+void mf_recon_property_means(const struct mf_json *all)
+{
+    double *value = MF_MUST(calloc(mf_json_count(all) + 1, sizeof *value), "conductivities");
+
+    for (int a = 0; a < 3; ++a) {
+        char name[32];
+        struct mf_conducted_mean m;
+
+        snprintf(name, sizeof name, "%s%c", PREFIX, "zyx"[a]);
+        m = mf_mean_of(gather(all, name, value), value);
+        if (m.files > 1)
+            mf_info("%s of %zu results: %.6g +- %.2g (95 %% interval of the mean), deviation %.3g", name, m.files,
+                    m.mean, m.interval, m.deviation);
+    }
+    free(value);
 }

@@ -409,6 +409,7 @@ static int run_seeds(struct job *job, const char *base, struct mf_json **json)
         else
             *json = many ? *json : one;
     }
+    if (many && rc == MF_OK) mf_recon_property_means(*json);
     return rc;
 }
 

@@ -76,7 +76,7 @@ static void cut(struct maker *m, struct mf_list *list)
     mf_device_map_nodes(m->ways->placement, m->ways->parts, list, device);
     for (size_t i = 0; i < n; ++i) stage[i] = (int)device[i];
     m->to->answering = stage[n - 1];
-    mf_pass_stage(list, stage, (int)m->ways->stage, m->ways->stages, m->to->link, NULL);
+    mf_pass_stage(list, stage, (int)m->ways->stage, m->ways->stages, 0, m->to->link, NULL);
     free(device);
     free(stage);
 }

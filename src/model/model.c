@@ -136,7 +136,7 @@ static void cut(struct mf_model *m)
     c->place(c->context, m->list, stage);
     m->answering = stage[n - 1];
     m->link = MF_MUST(calloc(stages * stages, 1), "links");
-    mf_pass_stage(m->list, stage, c->comm->rank, stages, m->link, NULL);
+    mf_pass_stage(m->list, stage, c->comm->rank, stages, 0, m->link, NULL);
     free(stage);
     leave_weights(m);
 }

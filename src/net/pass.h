@@ -29,11 +29,13 @@ void mf_pass_cast(struct mf_list *list, enum mf_type type, unsigned narrow);
 
 /** Leaves this rank its nodes of a forward list which several ranks walk together. Node i belongs to stage @p stage [i]
  * of @p stages; this rank is in stage @p own. A message carries a value to each other stage that reads it. The message
- * starts behind the node that makes the value. Two stages are a link, a group of two ranks (mf_link_group()). @p link
- * [stages][stages] gets 1 where messages pass. Inputs and parameters are on every rank that reads them. All ranks pass
- * the same list. It is for lists without other exchanges between stages, behind pass fuse, or of a training behind
- * fold. *border is the number of a node, and becomes that of the first one here from there on; NULL: none. */
-void mf_pass_stage(struct mf_list *list, const int *stage, int own, size_t stages, unsigned char *link, size_t *border);
+ * starts behind the node that makes the value. With @p hands_on it passes all stages in between. Two stages are a link,
+ * a group of two ranks (mf_link_group()). @p link [stages][stages] gets 1 where messages pass. Inputs and parameters
+ * are on every rank that reads them. All ranks pass the same list. It is for lists without other exchanges between
+ * stages, behind pass fuse, or of a training behind fold. *border is the number of a node, and becomes that of the
+ * first one here from there on; NULL: none. */
+void mf_pass_stage(struct mf_list *list, const int *stage, int own, size_t stages, int hands_on, unsigned char *link,
+                   size_t *border);
 
 /** Lets nodes compute on the cores: of list k those with @p cores [k][node]. Their values are in host memory then.
  * Nodes between such nodes become 1, too. A value that the other side reads is copied behind its maker. Refuses with

@@ -13,6 +13,7 @@ struct message {
 
 /* Who wrote each memory last. */
 struct makers {
+    int hands_on;    /* stages between two hand a value on */
     ptrdiff_t *node; /* [values] of roots; -1: nobody has */
     struct message *message;
     size_t messages;
@@ -35,6 +36,14 @@ static void note(struct makers *m, const struct message *one)
     m->message[m->messages++] = *one;
 }
 
+static void note_way(struct makers *m, size_t behind, int value, int from, int to)
+{
+    const int next = !m->hands_on ? to : from < to ? from + 1 : from - 1;
+
+    note(m, &(struct message){behind, value, from, next});
+    if (next != to) note_way(m, behind, value, next, to);
+}
+
 static void look_at(const struct mf_list *list, const int *stage, size_t i, struct makers *m)
 {
     struct mf_operand operand[MF_OPERANDS];
@@ -45,15 +54,16 @@ static void look_at(const struct mf_list *list, const int *stage, size_t i, stru
         const ptrdiff_t maker = m->node[root];
 
         if (operand[j].access & MF_READS && maker >= 0 && stage[maker] != stage[i])
-            note(m, &(struct message){(size_t)maker, root, stage[maker], stage[i]});
+            note_way(m, (size_t)maker, root, stage[maker], stage[i]);
     }
     for (size_t j = 0; j < n; ++j)
         if (operand[j].access & MF_WRITES) m->node[mf_value_root(list->net, operand[j].value, NULL)] = (ptrdiff_t)i;
 }
 
-static struct makers find_messages(const struct mf_list *list, const int *stage)
+static struct makers find_messages(const struct mf_list *list, const int *stage, int hands_on)
 {
-    struct makers m = {.node = MF_MUST(malloc((list->net->values + 1) * sizeof *m.node), "makers")};
+    struct makers m = {.hands_on = hands_on,
+                       .node = MF_MUST(malloc((list->net->values + 1) * sizeof *m.node), "makers")};
 
     for (size_t v = 0; v < list->net->values; ++v) m.node[v] = -1;
     for (size_t i = 0; i < list->nodes; ++i) look_at(list, stage, i, &m);
@@ -95,9 +105,10 @@ static void put_messages(struct mf_list *list, const struct makers *m, size_t i,
     }
 }
 
-void mf_pass_stage(struct mf_list *list, const int *stage, int own, size_t stages, unsigned char *link, size_t *border)
+void mf_pass_stage(struct mf_list *list, const int *stage, int own, size_t stages, int hands_on, unsigned char *link,
+                   size_t *border)
 {
-    struct makers m = find_messages(list, stage);
+    struct makers m = find_messages(list, stage, hands_on);
     struct mf_node *node = list->node;
     const size_t nodes = list->nodes;
 

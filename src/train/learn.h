@@ -94,6 +94,7 @@ struct mf_learn {
     const char *key;                  /* of a model's card, by which the kind is known */
     unsigned reads;                   /* MF_READS_... */
     int by_class;                     /* outputs are classes, and mark() is one of them */
+    int whole;                        /* every rank makes samples by all of the network, so it has no stages */
     const struct mf_learn_show *show; /* what verbs print and draw; NULL: no verb has this kind */
 
     /* -- network -- */

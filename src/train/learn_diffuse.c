@@ -493,12 +493,12 @@ static int same(const struct mf_task *one, const struct mf_task *other)
 }
 
 /* A kind of this file. */
-#define KIND(forward_, loss_, merit_)                                                                                \
-    {                                                                                                                \
-        .name = "unet", .key = "denoise", .reads = MF_READS_INPUT, .show = &mf_show_diffuse, .inputs = inputs,       \
-        .forward = (forward_), .loss = (loss_), .fill = fill, .rows = rows, .tally = tally, .finish = finish,        \
-        .merit = (merit_), .merit_key = "val_explained", .tell = tell, .put = put, .problem = problem, .save = save, \
-        .load = load, .fit = fit, .same = same, .close = close_own,                                                  \
+#define KIND(forward_, loss_, merit_)                                                                         \
+    {                                                                                                         \
+        .name = "unet", .key = "denoise", .reads = MF_READS_INPUT, .whole = 1, .show = &mf_show_diffuse,      \
+        .inputs = inputs, .forward = (forward_), .loss = (loss_), .fill = fill, .rows = rows, .tally = tally, \
+        .finish = finish, .merit = (merit_), .merit_key = "val_explained", .tell = tell, .put = put,          \
+        .problem = problem, .save = save, .load = load, .fit = fit, .same = same, .close = close_own,         \
     }
 
 const struct mf_learn mf_learn_diffuse = KIND(forward, loss, merit);

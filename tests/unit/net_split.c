@@ -211,7 +211,7 @@ static int cut(const struct model *m, const struct mf_comm *comm, int turn, unsi
         stage[i] = turn ? (int)(r[0] % (uint32_t)comm->size) : (int)(i * (size_t)comm->size / n);
     }
     last = stage[n - 1];
-    mf_pass_stage(m->list, stage, comm->rank, (size_t)comm->size, link, NULL);
+    mf_pass_stage(m->list, stage, comm->rank, (size_t)comm->size, 0, link, NULL);
     free(stage);
     return last;
 }

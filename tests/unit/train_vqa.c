@@ -319,6 +319,26 @@ static void as_in_pytorch(const struct bed *b, const struct mf_dataset *set)
     }
 }
 
+/* Every rank a stage, and two and two that share the questions. The map of the image passes stages that do not
+ * read it. */
+static void in_stages(const struct bed *b, const struct mf_dataset *set)
+{
+    const size_t ranks = (size_t)b->world.size;
+
+    for (size_t n = 2; n <= ranks; ++n) {
+        struct mf_train_opts o = opts_of((ASKED + 1) / 2 / (ranks / n));
+        struct mf_trainer t;
+
+        if (ranks % n) continue;
+        o.stages = n;
+        o.recompute = n == ranks ? MF_RECOMPUTE_BLOCKS : MF_RECOMPUTE_NONE;
+        open_loaded(b, &b->world, set, &o, &t);
+        outputs_are(set, &t);
+        steps(&t, 1e-5, 1e-5);
+        mf_trainer_close(&t);
+    }
+}
+
 static void in_16_bits(const struct bed *b, const struct mf_dataset *set)
 {
     struct mf_train_opts o = opts_of(batch_for(&b->world, ASKED, 1));
@@ -344,13 +364,16 @@ static void slots(const struct bed *b, const struct mf_dataset *set)
     steps_until(&t, STEPS);
     one = weights_of(&t, &n);
     mf_trainer_close(&t);
-    open_loaded(b, &b->world, set, &o, &t);
-    steps_until(&t, STEPS);
-    many = weights_of(&t, &n);
-    mf_trainer_close(&t);
-    CHECK(memcmp(one, many, n * sizeof *one) == 0);
+    for (int k = 0; k < 2; ++k) {
+        o.stages = k ? (size_t)b->world.size : 0;
+        open_loaded(b, &b->world, set, &o, &t);
+        steps_until(&t, STEPS);
+        many = weights_of(&t, &n);
+        mf_trainer_close(&t);
+        CHECK(memcmp(one, many, n * sizeof *one) == 0);
+        free(many);
+    }
     free(one);
-    free(many);
 }
 
 static void frozen(const struct bed *b, const struct mf_dataset *set)
@@ -436,6 +459,7 @@ int main(int argc, char **argv)
     set = questions_set(&b.world);
     cells(&b);
     as_in_pytorch(&b, set);
+    in_stages(&b, set);
     in_16_bits(&b, set);
     slots(&b, set);
     frozen(&b, set);

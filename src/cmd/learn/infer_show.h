@@ -6,9 +6,9 @@
 
 #include "src/base/json.h"
 #include "src/cmd/common.h"
-#include "src/session/peaks.h"
 #include "src/cmd/planned.h"
 #include "src/cmd/refused.h"
+#include "src/session/peaks.h"
 #include "src/train/learn.h"
 
 /** Answer about a file, or about a sample of a dataset. */

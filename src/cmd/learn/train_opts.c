@@ -402,12 +402,12 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
 
 /* -- ranks that have a part of the network -- */
 
-/* A pipeline has networks of blocks that follow each other, and whose input is samples. Rows do not leave a stage. */
+/* Rows do not leave a stage. */
 static int check_pipeline(const struct mf_train_cmd *o, const struct mf_train_kind *kind,
                           const struct mf_train_opts *opts)
 {
-    if (kind->learn->forward)
-        return mf_fail(MF_USAGE, "--pp %zu: this network cannot be cut into stages; try: --zero 3 in its place",
+    if (kind->learn->whole)
+        return mf_fail(MF_USAGE, "--pp %zu: this network makes samples, by all of it on each rank; try: --zero 3",
                        opts->stages);
     if (opts->stage < 2) return MF_OK;
     return mf_fail(MF_USAGE,

@@ -89,6 +89,8 @@ def ways():
     check({c["settings"].get("stages", 1) for c in said["candidates"]} == {1, 2}, f"all ways are tried: {said['candidates']}")
     result, err = train(*vit, "--plan", "ways.json", ranks=2)
     check(as_planned(result, "a stored plan")["tensor"] == 2 and "2 ranks share every layer" in err, f"{result['plan']}")
+    dry = json.loads(run(*words, "--dry-run", "--json", ranks=2).out)
+    check(dry["tensor"] == 2 and dry["bytes"] == result["peak_bytes"]["arena"], f"a dry run in 3 MiB: {dry}, {result['peak_bytes']}")
     done = run(*words, "--plan", "ways.json", "--tp", 1, ranks=2)
     check(done.status == 2 and "--plan 'ways.json' says tensor 2, and by its options this run has 1" in done.err, f"{done}")
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/stage.h"
+#include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -83,24 +84,32 @@ static void tell(const void *context, const struct mf_plan_numbers *derived, FIL
     tell_savings(p->opts, to);
 }
 
-int mf_train_plan_make(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
-                       struct mf_train_opts *opts, struct mf_run_plan *plan)
+typedef int plan_how(const struct mf_planned *planned, struct mf_run_plan *plan);
+
+static int plan_by(plan_how *how, struct mf_session *session, const struct mf_train_cmd *o,
+                   const struct mf_dataset *set, struct mf_train_opts *opts, struct mf_run_plan *plan)
 {
     struct mf_train_opts asked = *opts;
     struct planned p = {.opts = opts, .work = mf_train_work_of(session, o, set, &asked)};
 
-    return mf_planned_make(&(struct mf_planned){.session = session,
-                                                .workload = &mf_train_workload,
-                                                .work = &p.work,
-                                                .queue = &p.work.queue,
-                                                .plan = o->plan,
-                                                .residency = "auto",
-                                                .tries = !session->common->deterministic,
-                                                .context = &p,
-                                                .take = take,
-                                                .apply = apply,
-                                                .tell = tell},
-                           plan);
+    return how(&(struct mf_planned){.session = session,
+                                    .workload = &mf_train_workload,
+                                    .work = &p.work,
+                                    .queue = &p.work.queue,
+                                    .plan = o->plan,
+                                    .residency = "auto",
+                                    .tries = !session->common->deterministic,
+                                    .context = &p,
+                                    .take = take,
+                                    .apply = apply,
+                                    .tell = tell},
+               plan);
+}
+
+int mf_train_plan_make(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
+                       struct mf_train_opts *opts, struct mf_run_plan *plan)
+{
+    return plan_by(mf_planned_make, session, o, set, opts, plan);
 }
 
 /* Is the plan of this verb and network? */
@@ -259,7 +268,8 @@ static int print(const struct mf_session *s, const struct mf_train_opts *o, size
     j = mf_json_object();
     mf_json_bool(j, "dry_run", 1);
     MF_JSON(j, "steps", o->schedule.steps, "effective_batch", o->effective, "batch", o->batch, "passes", passes, "zero",
-            o->stage, "recompute", (int)o->recompute, "ranks", s->comm->size);
+            o->stage, "recompute", (int)o->recompute, "tensor", mf_max(1, o->tensor), "stages", mf_max(1, o->stages),
+            "ranks", s->comm->size);
     mf_json_wholes(j, "bytes", peaks->arena, (size_t)s->comm->size);
     if (peaks->device) mf_json_wholes(j, "device_bytes", peaks->device, (size_t)s->comm->size);
     rc = mf_json_write(j, stdout);
@@ -267,14 +277,36 @@ static int print(const struct mf_session *s, const struct mf_train_opts *o, size
     return rc;
 }
 
-int mf_train_dry(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set,
+/* Ranks share layers, or are stages, as in the run. */
+static int take_ways(struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set,
+                     struct mf_train_opts *opts)
+{
+    const struct mf_json *notes;
+    struct mf_plan_numbers settings;
+    struct mf_run_plan plan;
+
+    if (strcmp(o->plan, "auto") != 0) return MF_OK;
+    MF_TRY(plan_by(mf_planned_foresee, s, o, set, opts, &plan));
+    if (plan.json && mf_plan_numbers_read(mf_json_get(plan.json, "settings"), &settings) &&
+        mf_train_way(&settings, "tensor") * mf_train_way(&settings, "stages") > mf_train_crew(opts)) {
+        mf_train_take_settings(&settings, opts);
+        notes = mf_json_get(plan.json, "notes");
+        for (size_t i = 0; i < mf_json_count(notes); ++i) mf_info("plan: %s", mf_json_to_text(mf_json_item(notes, i)));
+    }
+    mf_run_plan_free(&plan);
+    return MF_OK;
+}
+
+int mf_train_dry(struct mf_session *s, const struct mf_train_cmd *o, const struct mf_dataset *set,
                  struct mf_train_opts *opts)
 {
-    const struct mf_train_work work = work_here(s, o, set, opts);
+    struct mf_train_work work;
     struct mf_peaks peaks;
     size_t passes;
     int rc;
 
+    MF_TRY(take_ways(s, o, set, opts));
+    work = work_here(s, o, set, opts);
     while ((rc = mf_agree(s->comm, book(s, &work, &passes))) == MF_MEMORY) MF_TRY(make_smaller(s, &work, opts));
     if (rc == MF_OK && o->show_list && s->comm->rank == 0) rc = print_lists(s, &work);
     MF_TRY(mf_agree(s->comm, rc));

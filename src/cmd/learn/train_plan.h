@@ -19,9 +19,10 @@ int mf_train_plan_ahead(const struct mf_session *session, const struct mf_train_
 int mf_train_open(const struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
                   struct mf_train_opts *opts, struct mf_trainer *trainer);
 
-/** --dry-run: the steps of a training without a plan, and its bytes, on standard output. Where they do not fit, the
- * step becomes smaller as in mf_train_open(). Collective; refuses (agreed) as the run would. */
-int mf_train_dry(const struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
+/** --dry-run: the steps of a training and its bytes, on standard output. Ranks share layers, or are stages, if the
+ * run's plan says so. Where the steps do not fit, they become smaller as in mf_train_open(). Collective; refuses
+ * (agreed) as the run would. */
+int mf_train_dry(struct mf_session *session, const struct mf_train_cmd *o, const struct mf_dataset *set,
                  struct mf_train_opts *opts);
 
 #endif

@@ -141,9 +141,6 @@ int mf_options_knows(const struct mf_options *options, const char *word);
 /** Where the option @p word (or an alias of it) came from. */
 enum mf_origin mf_options_origin(const struct mf_options *options, const char *word);
 
-/** Place of @p word among "a|b|c", the choices of an option that it is the value of. */
-int mf_options_choice(const char *choices, const char *word);
-
 /** The value of option @p word (or an alias of it) as text, as mf_options_each() gives it. */
 const char *mf_options_value(const struct mf_options *options, const char *word);
 

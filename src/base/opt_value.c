@@ -176,17 +176,6 @@ static int check_choice(struct mf_options *options, const struct mf_opt *row, co
                    n > 1 ? "one of " : "", row->choices, near ? "; try: " : "", near ? near : "");
 }
 
-int mf_options_choice(const char *choices, const char *word)
-{
-    const size_t length = strlen(word);
-    int i = 0;
-
-    for (;; choices += strcspn(choices, "|") + 1, ++i) {
-        if (strcspn(choices, "|") == length && memcmp(choices, word, length) == 0) return i;
-        MF_ASSERT(strchr(choices, '|')); /* else the option was not checked */
-    }
-}
-
 static char *join(struct mf_options *options, size_t n, const char *const *words)
 {
     size_t bytes = 1;

@@ -93,3 +93,14 @@ int mf_texts_have(const struct mf_texts *texts, const char *word)
         if (strcmp(texts->at[i], word) == 0) return 1;
     return 0;
 }
+
+int mf_words_place(const char *choices, const char *word)
+{
+    const size_t length = strlen(word);
+    int i = 0;
+
+    for (;; choices += strcspn(choices, "|") + 1, ++i) {
+        if (strcspn(choices, "|") == length && memcmp(choices, word, length) == 0) return i;
+        MF_ASSERT(strchr(choices, '|')); /* else the option was not checked */
+    }
+}

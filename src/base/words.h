@@ -20,4 +20,7 @@ const char *mf_nearest(const char *word, const char *const *words, size_t count)
 /** Is @p word one of them? */
 int mf_texts_have(const struct mf_texts *texts, const char *word);
 
+/** Place of @p word among "a|b|c", the choices of an option that it is the value of. */
+int mf_words_place(const char *choices, const char *word);
+
 #endif

@@ -58,7 +58,7 @@ static int work(mesoforge_session *session, const struct mf_cmd *verb, void *opt
     struct taken to = {session, r};
     const struct mf_recon_taker taker = {take, &to};
 
-    if (o->max_iter == 0) return mf_fail(MF_USAGE, "--max_iter 0 makes no structure");
+    if (o->match.max_iter == 0) return mf_fail(MF_USAGE, "--max_iter 0 makes no structure");
     o->taker = &taker;
     MF_TRY(mf_agree(&session->comm, verb->run(&session->work, o)));
     if (r->arrays) return MF_OK;

@@ -8,6 +8,7 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/base/words.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/prompts.h"
@@ -115,7 +116,7 @@ static int read_texts(struct job *job)
 static struct mf_embed_wish wish_of(const struct job *job)
 {
     const struct embed *o = job->o;
-    const enum mf_pool pool = o->pool ? (enum mf_pool)mf_options_choice(MF_POOL_NAMES, o->pool) : job->pooling.pool;
+    const enum mf_pool pool = o->pool ? (enum mf_pool)mf_words_place(MF_POOL_NAMES, o->pool) : job->pooling.pool;
 
     return (struct mf_embed_wish){
         .pool = pool, .ranks = (size_t)job->session->comm->size, .rank = (size_t)job->session->comm->rank};

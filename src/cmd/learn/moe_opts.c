@@ -7,6 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/base/words.h"
 #include "src/cmd/learn/train_opts.h"
 
 #define GPU_MODES                                "auto|cpu|single_gpu|multi_gpu"
@@ -82,7 +83,7 @@ void mf_moe_switch_off(struct mf_moe_cmd *o)
 int mf_moe_adopt(struct mf_options *options, const void *into)
 {
     const struct mf_moe_cmd *o = into;
-    const int mode = mf_options_choice(GPU_MODES, o->gpu_mode);
+    const int mode = mf_words_place(GPU_MODES, o->gpu_mode);
     char key[40];
 
     MF_TRY(mf_train_adopt(options, into));

@@ -5,6 +5,7 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/words.h"
 #include "src/cmd/learn/serve.h"
 #include "src/cmd/unused.h"
 #include "src/serve/vectors.h"
@@ -50,7 +51,7 @@ static int prepare(struct mf_serve *job)
     MF_TRY(mf_pooling_read(job->folder, job->o->pool != NULL, &own->pooling));
     warn(job, &own->pooling);
     MF_TRY(find_input(job, own, &model, &s->input));
-    wish.pool = job->o->pool ? (enum mf_pool)mf_options_choice(MF_POOL_NAMES, job->o->pool) : own->pooling.pool;
+    wish.pool = job->o->pool ? (enum mf_pool)mf_words_place(MF_POOL_NAMES, job->o->pool) : own->pooling.pool;
     MF_TRY(mf_tokenizer_open(job->folder, &job->cuts));
     MF_TRY(mf_embedder_open_any(job->folder, s->input, &wish, job->session->queue, &own->embedder));
     s->kind = MF_ASK_VECTOR;

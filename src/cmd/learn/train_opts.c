@@ -8,6 +8,7 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/base/words.h"
 #include "src/cmd/learn/deepspeed.h"
 #include "src/cmd/learn/unet_teacher.h"
 #include "src/cmd/planned.h"
@@ -323,7 +324,7 @@ static struct mf_train_range stages_of(const struct mf_train_cmd *o)
 
 static struct mf_train_range recompute_of(const struct mf_train_cmd *o)
 {
-    const int how = mf_options_choice(RECOMPUTES, o->recompute) - 1;
+    const int how = mf_words_place(RECOMPUTES, o->recompute) - 1;
 
     return how < 0 ? (struct mf_train_range){MF_RECOMPUTE_NONE, MF_RECOMPUTE_BLOCKS}
                    : (struct mf_train_range){how, how};
@@ -331,7 +332,7 @@ static struct mf_train_range recompute_of(const struct mf_train_cmd *o)
 
 static struct mf_train_range offload_of(const struct mf_train_cmd *o)
 {
-    const int how = mf_options_choice(OFFLOADS, o->offload) - 1;
+    const int how = mf_words_place(OFFLOADS, o->offload) - 1;
 
     return how < 0 ? (struct mf_train_range){0, 1} : (struct mf_train_range){how, how};
 }
@@ -469,7 +470,7 @@ static enum mf_op_id optimizer_of(const char *word)
 {
     static const enum mf_op_id op[] = {MF_OP_ADAMW, MF_OP_ADAM, MF_OP_SGD};
 
-    return op[mf_options_choice(OPTIMIZERS, word)];
+    return op[mf_words_place(OPTIMIZERS, word)];
 }
 
 /* The share that counts; 0: there is none, or steps were given in its place. */
@@ -488,20 +489,20 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
     const size_t usual = phase ? steps / phase->warmup : steps / 20 < 500 ? steps / 20 : 500;
     const double share = warmup_share(s, o);
 
-    opts->schedule = (struct mf_schedule){.kind = (enum mf_schedule_kind)mf_options_choice(MF_SCHEDULES, o->schedule),
+    opts->schedule = (struct mf_schedule){.kind = (enum mf_schedule_kind)mf_words_place(MF_SCHEDULES, o->schedule),
                                           .rate = o->rate > 0 ? o->rate : opts->arch->rate,
                                           .warmup = share > 0 ? (size_t)(share * (double)steps)
                                                     : mf_options_given(s->options, "warmup") ? (size_t)o->warmup
                                                                                              : usual,
                                           .steps = steps,
-                                          .log = mf_options_choice(MF_WARMUPS, o->warmup_shape)};
+                                          .log = mf_words_place(MF_WARMUPS, o->warmup_shape)};
     if (opts->schedule.kind == MF_SCHEDULE_ONE_CYCLE) opts->schedule.rise = share;
 }
 
 static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
 {
     const int is_moe = mf_train_is(o, "moe");
-    const int features = mf_options_choice("auto|none|cnn", o->features) - 1;
+    const int features = mf_words_place("auto|none|cnn", o->features) - 1;
 
     return (struct mf_arch_args){.width = o->width,
                                  .depth = o->depth,
@@ -512,7 +513,7 @@ static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
                                  .attention = o->attention,
                                  .text_width = o->text_width,
                                  .text_depth = o->text_depth,
-                                 .image = mf_options_choice(IMAGES, o->image),
+                                 .image = mf_words_place(IMAGES, o->image),
                                  .dropout = o->dropout,
                                  .experts = o->experts,
                                  .top = o->top,
@@ -527,7 +528,7 @@ static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
 
 static int find_scope(const struct mf_train_cmd *o, struct mf_train_opts *opts)
 {
-    opts->scope = (enum mf_scope)mf_options_choice(SCOPES, o->compile_scope);
+    opts->scope = (enum mf_scope)mf_words_place(SCOPES, o->compile_scope);
     if (opts->scope == MF_SCOPE_ALL || opts->args.experts > 0) return MF_OK;
     return mf_fail(MF_USAGE, "--compile-scope %s: this network has no experts; try: --compile-scope all",
                    o->compile_scope);
@@ -564,7 +565,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
                                    .skips = (size_t)o->max_skips,
                                    .compare = (size_t)o->compare,
                                    .balance = (size_t)o->balance_stages,
-                                   .compile = (enum mf_compile)mf_options_choice(COMPILES, o->compile_mode),
+                                   .compile = (enum mf_compile)mf_words_place(COMPILES, o->compile_mode),
                                    .bucket = BUCKET};
     if (opts->optimiser != MF_OP_SGD)
         opts->moments = (struct mf_attr){.momentum = o->beta_1, .second = o->beta_2, .epsilon = o->epsilon};

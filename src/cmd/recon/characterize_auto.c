@@ -6,8 +6,8 @@
 #include "src/base/log.h"
 #include "src/base/words.h"
 #include "src/cmd/recon/characterize.h"
-#include "src/cmd/recon/recon_auto.h"
 #include "src/desc/registry.h"
+#include "src/recon/match.h"
 
 int mf_characterize_is_auto(const struct mf_characterize_cmd *o) { return mf_texts_have(&o->descriptors, "auto"); }
 

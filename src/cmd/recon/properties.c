@@ -9,6 +9,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/base/words.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/recon/properties_fields.h"
@@ -39,8 +40,8 @@ const struct mf_opt mf_properties_rows[] = {
               "grid of the stiffness: shear on edges of voxels, or displacements at their corners"),
     MF_OPT(properties, "tolerance", tolerance, MF_REAL, "1e-4",
            "relative error of the conductivity or of the stiffness at which to stop"),
-    MF_LABEL_ROWS(properties),
-    MF_ARRAY_ROWS(properties),
+    MF_LABEL_ROWS(properties, ),
+    MF_ARRAY_ROWS(properties, ),
     MF_OPT_END};
 
 static const struct mf_opt rows[] = {
@@ -208,7 +209,7 @@ static void set_solver(const struct properties *o, struct mf_conduct_opts *opts)
 {
     opts->tolerance = o->tolerance;
     opts->sides_periodic = strcmp(o->sides, "periodic") == 0;
-    opts->boundary = (enum mf_conduct_boundary)mf_options_choice("plates|periodic|centres", o->boundary);
+    opts->boundary = (enum mf_conduct_boundary)mf_words_place("plates|periodic|centres", o->boundary);
 }
 
 int mf_properties_problem(const struct properties *o, const struct mf_micro *micro, struct mf_conducted *c,

@@ -12,12 +12,15 @@
 enum { KEYS = 16 };
 
 /* The target, which nobody has read, does not say how large the result is. */
-static int is_known_size(const struct mf_recon_cmd *o) { return !(o->files.count || o->sized) || o->size.count; }
+static int is_known_size(const struct mf_recon_cmd *o)
+{
+    return !(o->match.files.count || o->match.sized) || o->match.size.count;
+}
 
 /* Keys of the lines that follow from options, whatever the target is. */
 static size_t keys_of(const struct mf_session *s, const struct mf_recon_cmd *o, const char *key[KEYS])
 {
-    const int chosen = mf_recon_is_auto(o);
+    const int chosen = mf_recon_is_auto(&o->match);
     const struct {
         const char *key;
         int holds;
@@ -42,12 +45,12 @@ static size_t keys_of(const struct mf_session *s, const struct mf_recon_cmd *o, 
 }
 
 /* Extents that the options give, or some that every descriptor of this lag has room in. */
-static int extents(const struct mf_session *s, const struct mf_recon_cmd *o, size_t dims[3])
+static int extents(const struct mf_recon_cmd *o, size_t dims[3])
 {
     const struct mf_target none = {.sides = 1};
 
-    if (is_known_size(o)) return mf_recon_extents(s, o, &none, NULL, dims);
-    for (int a = 0; a < 3; ++a) dims[a] = 4 * (size_t)o->lag;
+    if (is_known_size(o)) return mf_recon_extents(&o->match, &none, NULL, dims);
+    for (int a = 0; a < 3; ++a) dims[a] = 4 * (size_t)o->match.lag;
     return MF_OK;
 }
 
@@ -63,14 +66,14 @@ static int problem_of(const struct mf_session *s, const struct mf_recon_cmd *giv
         .dims = dims, .target = &target, .opts = &solve, .deterministic = s->common->deterministic};
     int rc;
 
-    if (mf_recon_is_auto(&o)) o.types = (struct mf_texts){1, s2};
-    MF_TRY(extents(s, &o, dims));
-    rc = mf_recon_nominal(&o, dims, 2, &target);
+    if (mf_recon_is_auto(&o.match)) o.match.types = (struct mf_texts){1, s2};
+    MF_TRY(extents(&o, dims));
+    rc = mf_recon_nominal(&o.match, dims, 2, &target);
     if (rc == MF_OK) rc = mf_recon_plan(s, &o, &target, dims, &solve);
     if (rc == MF_OK) {
         mf_recon_work_look(&work);
         mf_recon_workload.describe(&work, problem);
-        if (o.fixed_file && *o.fixed_file) mf_plan_say(problem, "fixed voxels", "some");
+        if (o.match.fixed_file && *o.match.fixed_file) mf_plan_say(problem, "fixed voxels", "some");
     }
     mf_target_free(&target);
     return rc;
@@ -108,10 +111,10 @@ static int compare(const struct mf_session *s, const struct mf_recon_cmd *o, con
 static int compare_third(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
                          const struct mf_plan *file)
 {
-    const int is_last = o->compat && *o->compat;
+    const int is_last = o->match.compat && *o->match.compat;
     const struct mf_plan_lines *problem = &file->problem;
 
-    if (is_known_size(o) || !o->files.count) return MF_OK; /* the option is of match alone */
+    if (is_known_size(o) || !o->match.files.count) return MF_OK; /* the option is of match alone */
     if (!mf_options_given(s->options, "add-dimension")) return MF_OK;
     for (size_t i = 0; i < problem->count; ++i) {
         const struct mf_plan_line *line = &problem->at[i];
@@ -119,9 +122,9 @@ static int compare_third(const struct mf_session *s, const struct mf_recon_cmd *
 
         if (strcmp(line->key, "shape") != 0) continue;
         if (is_last && x && strchr(x + 1, 'x')) third = strchr(x + 1, 'x') + 1;
-        if (strtol(third, NULL, 10) != o->add_dimension)
+        if (strtol(third, NULL, 10) != o->match.add_dimension)
             return mf_fail(MF_INPUT, "'%s' is a plan of another problem: it says '%s: %s', here --add_dimension is %ld",
-                           path, line->key, line->value, o->add_dimension);
+                           path, line->key, line->value, o->match.add_dimension);
     }
     return MF_OK;
 }
@@ -129,14 +132,14 @@ static int compare_third(const struct mf_session *s, const struct mf_recon_cmd *
 int mf_recon_plan_ahead(const struct mf_session *s, const void *options, const char *path, size_t ranks)
 {
     const struct mf_recon_cmd *o = options;
-    const int is_number = mf_options_given(s->options, "batch-size") && o->batch_size >= 1 && !o->greedy;
+    const int is_number = mf_options_given(s->options, "batch-size") && o->match.batch_size >= 1 && !o->match.greedy;
     struct mf_plan file;
     int rc = mf_plan_read(path, &file);
 
     if (rc == MF_OK) rc = compare(s, o, path, &file);
     if (rc == MF_OK) rc = compare_third(s, o, path, &file);
     if (rc == MF_OK) rc = mf_planned_place(s, path, &file, ranks);
-    if (rc == MF_OK) rc = mf_recon_plan_given(s, o, path, &file, is_number ? (size_t)o->batch_size : 0);
+    if (rc == MF_OK) rc = mf_recon_plan_given(s, o, path, &file, is_number ? (size_t)o->match.batch_size : 0);
     mf_plan_free(&file);
     return rc;
 }

@@ -10,15 +10,15 @@
 int mf_recon_plan_given(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
                         const struct mf_plan *file, size_t batch)
 {
-    const enum mf_residency asked = mf_residency_of(o->residency);
+    const enum mf_residency asked = mf_residency_of(o->match.residency);
     const int host = mf_plan_get(&file->settings, "offload") > 0;
 
     if (batch) MF_TRY(mf_plan_for_setting(path, file, "batch", "--batch_size", batch));
     if (mf_options_given(s->options, "history"))
-        MF_TRY(mf_plan_for_setting(path, file, "history", "--history", (size_t)o->history));
+        MF_TRY(mf_plan_for_setting(path, file, "history", "--history", (size_t)o->match.history));
     if (file->apart && asked && asked != (host ? MF_RESIDE_HOST : MF_RESIDE_DEVICE))
         return mf_fail(MF_USAGE, "--plan '%.200s' says residency %s, --residency says %s", path,
-                       host ? "host" : "device", o->residency);
+                       host ? "host" : "device", o->match.residency);
     return MF_OK;
 }
 
@@ -94,11 +94,11 @@ static struct planned planned_of(struct mf_session *session, const struct mf_rec
                                  .target = target,
                                  .opts = solve,
                                  .deterministic = session->common->deterministic,
-                                 .candidates = (size_t)o->candidates,
+                                 .candidates = (size_t)o->match.candidates,
                                  .batch = solve->objective.batch,
-                                 .history = kept ? kept : (size_t)o->history,
+                                 .history = kept ? kept : (size_t)o->match.history,
                                  .history_fixed = kept || mf_options_given(session->options, "history"),
-                                 .residency = mf_residency_of(o->residency),
+                                 .residency = mf_residency_of(o->match.residency),
                                  .comm = session->comm,
                                  .trials = 2,
                                  .worth = 1}};
@@ -114,7 +114,7 @@ static struct mf_planned ask_for(struct planned *p)
                                .work = &p->work,
                                .queue = &p->work.queue,
                                .plan = p->o->plan,
-                               .residency = p->o->residency,
+                               .residency = p->o->match.residency,
                                .off = !p->o->accepted.auto_gpu,
                                .reserves = !p->o->accepted.memory_growth,
                                .tries = !mf_options_given(p->session->options, "batch-size"),
@@ -131,7 +131,7 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
     const struct mf_planned ask = ask_for(&p);
 
     MF_TRY(mf_planned_make(&ask, plan));
-    solve->after = after_of(plan->json, o->candidates > 1 ? (double)o->candidates : 1);
+    solve->after = after_of(plan->json, o->match.candidates > 1 ? (double)o->match.candidates : 1);
     return MF_OK;
 }
 

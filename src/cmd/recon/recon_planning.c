@@ -7,9 +7,7 @@
 #include "src/base/log.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/plan.h"
-#include "src/cmd/recon/recon_auto.h"
 #include "src/cmd/recon/recon_opts.h"
-#include "src/cmd/recon/recon_target.h"
 #include "src/cmd/recon/recon_times.h"
 #include "src/cmd/unused.h"
 
@@ -38,34 +36,21 @@ static const struct mf_opt *const tables[] = {rows,          mf_match_rows,  mf_
 static int from_micrograph(struct mf_session *s, struct plan_cmd *o, const char *file, struct mf_target *target,
                            size_t volume[3])
 {
-    const struct mf_recon_cmd *r = &o->recon;
-    struct mf_crop crop;
-    struct mf_micro_read read = {.threshold = r->threshold && *r->threshold ? r->threshold : NULL,
-                                 .label_count = r->labels.count,
-                                 .labels = r->labels.at,
-                                 .dataset = r->dataset && *r->dataset ? r->dataset : NULL,
-                                 .grey = r->grey_values,
-                                 .crop = mf_crop_of(&r->crop, &crop),
-                                 .crop_bar = r->crop_bar,
-                                 .unhashed = 1};
+    struct mf_match *match = &o->recon.match;
     struct mf_micro micro;
-    char *command;
     size_t slice[3], dims[1][3];
     int rc;
 
-    if (mf_recon_is_auto(r)) {
-        MF_TRY(mf_recon_measure(s, &o->recon, target, dims));
+    if (mf_recon_is_auto(match)) {
+        MF_TRY(mf_recon_measure(s, match, target, dims));
         memcpy(volume, dims, sizeof dims);
         return MF_OK;
     }
-    read.command = command = mf_command_typed(s);
-    rc = mf_micro_read(s->comm, s->arena, file, &read, &micro);
-    free(command);
-    MF_TRY(rc);
-    mf_recon_fit(s, &o->recon, &micro);
+    MF_TRY(mf_recon_read(s, match, file, 1, &micro));
+    mf_recon_fit(match, &micro);
     memcpy(slice, micro.slab.dims, sizeof slice);
-    if (r->isotropic) slice[0] = 1;
-    rc = mf_recon_nominal(r, slice, micro.grey ? micro.fields : micro.phases, target);
+    if (match->isotropic) slice[0] = 1;
+    rc = mf_recon_nominal(match, slice, micro.grey ? micro.fields : micro.phases, target);
     memcpy(volume, micro.slab.dims, 3 * sizeof volume[0]);
     if (micro.ndim == 2) volume[0] = 0;
     mf_micro_free(&micro);
@@ -76,13 +61,13 @@ static int from_descriptors(struct mf_session *s, struct plan_cmd *o, const char
 {
     static const char *s2_alone[] = {"FFTCorrelations"};
 
-    o->recon.sized = !(o->recon.compat && *o->recon.compat);
+    o->recon.match.sized = !(o->recon.match.compat && *o->recon.match.compat);
     MF_TRY(mf_target_load(s->comm, file, target));
-    MF_TRY(mf_recon_recall(s, &o->recon, target, file));
+    MF_TRY(mf_recon_recall(s, &o->recon.match, target, file));
     if (!target->side[0].variation && !mf_options_given(s->options, "descriptor-types"))
-        o->recon.types = (struct mf_texts){1, s2_alone};
-    if (target->lag == (size_t)o->recon.lag || !mf_options_given(s->options, "limit-to")) return MF_OK;
-    return mf_fail(MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu", o->recon.lag, file,
+        o->recon.match.types = (struct mf_texts){1, s2_alone};
+    if (target->lag == (size_t)o->recon.match.lag || !mf_options_given(s->options, "limit-to")) return MF_OK;
+    return mf_fail(MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu", o->recon.match.lag, file,
                    target->lag);
 }
 
@@ -109,29 +94,29 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, struct mf_targ
     size_t volume[3] = {0};
     int rc;
 
-    if (r->initial_file && *r->initial_file)
+    if (r->match.initial_file && *r->match.initial_file)
         return mf_fail(MF_USAGE, "--initial_microstructure_file: a run plans itself around it; leave it out here");
-    if (r->fixed_file && *r->fixed_file)
+    if (r->match.fixed_file && *r->match.fixed_file)
         return mf_fail(MF_USAGE, "--fixed: a run plans itself around it; leave it out here");
-    if (r->mask && *r->mask)
+    if (r->match.mask && *r->match.mask)
         return mf_fail(MF_USAGE, "--mask: a plan does not depend on what is counted; leave it out here");
-    if (r->arrays.count)
+    if (r->match.arrays.count)
         return mf_fail(MF_USAGE, "--target: a run plans itself around these arrays; leave them out here");
     if ((!file || o->described) && mf_options_given(s->options, "add-dimension"))
         return mf_fail(MF_USAGE, "--add_dimension makes a volume of an image, and none is named; try: --size nz ny nx");
     if (file && o->described) {
         MF_TRY(from_descriptors(s, o, file, target));
-        return mf_agree(s->comm, mf_recon_extents(s, r, target, NULL, dims));
+        return mf_agree(s->comm, mf_recon_extents(&r->match, target, NULL, dims));
     }
     if (file) {
-        r->files = (struct mf_texts){1, &o->file};
+        r->match.files = (struct mf_texts){1, &o->file};
         MF_TRY(from_micrograph(s, o, file, target, volume));
-        return mf_agree(s->comm, mf_recon_extents(s, r, target, volume[0] ? volume : NULL, dims));
+        return mf_agree(s->comm, mf_recon_extents(&r->match, target, volume[0] ? volume : NULL, dims));
     }
     if (o->phases < 1 || o->phases > MF_PHASES_MAX)
         return mf_fail(MF_USAGE, "--phases is %ld, 1 to %d are possible", o->phases, MF_PHASES_MAX);
-    rc = mf_recon_extents(s, r, target, NULL, dims);
-    if (rc == MF_OK) rc = mf_recon_nominal(r, dims, (int)o->phases, target);
+    rc = mf_recon_extents(&r->match, target, NULL, dims);
+    if (rc == MF_OK) rc = mf_recon_nominal(&r->match, dims, (int)o->phases, target);
     return mf_agree(s->comm, rc);
 }
 
@@ -140,8 +125,9 @@ static int find_vgg(struct mf_session *s, struct plan_cmd *o)
 {
     struct mf_recon_cmd *r = &o->recon;
 
-    if (o->wish.verify) return mf_recon_vgg(s, r, NULL);
-    return mf_vgg_wanted(mf_recon_more(r)) ? mf_agree(s->comm, mf_vgg_new(MF_UNIT_RELU, 1, &r->vgg)) : MF_OK;
+    if (o->wish.verify) return mf_recon_vgg(s, &r->match, NULL);
+    return mf_vgg_wanted(mf_recon_more(&r->match)) ? mf_agree(s->comm, mf_vgg_new(MF_UNIT_RELU, 1, &r->match.vgg))
+                                                   : MF_OK;
 }
 
 static int plan_problem(struct mf_session *s, struct plan_cmd *o, const struct mf_target *target, const size_t dims[3])
@@ -155,11 +141,11 @@ static int plan_problem(struct mf_session *s, struct plan_cmd *o, const struct m
                                   .target = target,
                                   .opts = &solve,
                                   .deterministic = s->common->deterministic,
-                                  .candidates = (size_t)o->recon.candidates,
+                                  .candidates = (size_t)o->recon.match.candidates,
                                   .batch = solve.objective.batch,
                                   .history = solve.method.history,
                                   .history_fixed = mf_options_given(s->options, "history"),
-                                  .residency = mf_residency_of(o->recon.residency),
+                                  .residency = mf_residency_of(o->recon.match.residency),
                                   .times = &times,
                                   .comm = s->comm,
                                   .trials = MF_PLAN_TRIALS};
@@ -171,7 +157,7 @@ static int plan_problem(struct mf_session *s, struct plan_cmd *o, const struct m
                                               .workload = &mf_recon_workload,
                                               .work = &work,
                                               .queue = &work.queue,
-                                              .residency = o->recon.residency});
+                                              .residency = o->recon.match.residency});
 }
 
 static int name_file(const struct mf_session *s, struct plan_cmd *o)
@@ -181,9 +167,9 @@ static int name_file(const struct mf_session *s, struct plan_cmd *o)
 
     if (inputs && o->recon.descriptor_filename)
         return mf_fail(MF_USAGE, "'%s' and --descriptor_filename: name one target", *input);
-    if (o->recon.files.count + inputs > 1)
+    if (o->recon.match.files.count + inputs > 1)
         return mf_fail(MF_USAGE, "plan takes one FILE; of three micrographs give the first");
-    o->file = inputs ? *input : o->recon.files.count ? o->recon.files.at[0] : o->recon.descriptor_filename;
+    o->file = inputs ? *input : o->recon.match.files.count ? o->recon.match.files.at[0] : o->recon.descriptor_filename;
     if (o->file) MF_TRY(is_descriptors(o->file, &o->described));
     if (o->file && mf_options_given(s->options, "phases")) mf_warn("--phases has no effect: '%s' says it", o->file);
     if (!o->file || o->described) MF_UNUSED(s, "no image is read", "crop", "crop-bar");
@@ -194,26 +180,29 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
 {
     MF_TRY(mf_plan_wish_check(s, &o->wish));
     MF_TRY(name_file(s, o));
-    o->recon.explain = o->wish.explain;
-    mf_recon_default(&o->recon, o->file != NULL);
-    if (!o->file) MF_TRY(mf_recon_named(&o->recon));
-    return mf_recon_check(s, &o->recon);
+    o->recon.match.explain = o->wish.explain;
+    mf_recon_begin(s, &o->recon, o->file != NULL);
+    if (!o->file) MF_TRY(mf_recon_named(&o->recon.match));
+    return mf_recon_check_run(s, &o->recon);
 }
 
 static int run(struct mf_session *s, void *options)
 {
     struct plan_cmd *o = options;
     struct mf_target target = {0};
+    char *command;
     size_t dims[3];
     int rc;
 
     MF_TRY(mf_agree(s->comm, check(s, o)));
     MF_TRY(mf_plan_may_write(s, &o->wish, o->file));
+    o->recon.match.command = command = mf_command_typed(s);
     rc = find_problem(s, o, &target, dims);
     if (rc == MF_OK) rc = find_vgg(s, o);
     if (rc == MF_OK) rc = plan_problem(s, o, &target, dims);
     mf_target_free(&target);
-    mf_vgg_free(o->recon.vgg);
+    mf_vgg_free(o->recon.match.vgg);
+    free(command);
     return rc;
 }
 

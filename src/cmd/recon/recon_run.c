@@ -14,7 +14,6 @@
 #include "src/cmd/micrograph.h"
 #include "src/cmd/recon/join.h"
 #include "src/cmd/recon/recon_plan.h"
-#include "src/cmd/recon/recon_target.h"
 #include "src/desc/characterize.h"
 #include "src/run/metrics.h"
 #include "src/session/device.h"
@@ -34,7 +33,7 @@ static int solve(void *context, struct mf_outcome *out)
 {
     const struct job *job = context;
 
-    return mf_reside_solve(job->session, job->o->residency, out->dims, out->target, job->asked_batch, &out->solve,
+    return mf_reside_solve(job->session, job->o->match.residency, out->dims, out->target, job->asked_batch, &out->solve,
                            &out->result);
 }
 
@@ -43,7 +42,7 @@ static int measure(void *context, struct mf_micro *micro, const struct mf_charac
 {
     const struct job *job = context;
 
-    return mf_reside_characterize(job->session, job->o->residency, micro, opts, got);
+    return mf_reside_characterize(job->session, job->o->match.residency, micro, opts, got);
 }
 
 static int put_peaks(const struct mf_session *session, struct mf_json *at)
@@ -82,7 +81,7 @@ static int write_volume(struct job *job, struct mf_json **json)
 {
     struct mf_session *s = job->session;
     char *options = mf_options_yaml(s->options), *text;
-    struct mf_provenance from = {.command = job->o->files.count ? "match" : "reconstruct",
+    struct mf_provenance from = {.command = job->o->match.files.count ? "match" : "reconstruct",
                                  .options = options,
                                  .input_hash = job->out.target->hash,
                                  .seed = (long)job->out.solve.seed,
@@ -120,13 +119,16 @@ static int name_output(struct job *job, const char *base)
 
 static int spares_inputs(const struct job *job)
 {
-    const char *single[] = {
-        job->o->descriptor_filename, job->o->initial_file, job->o->fixed_file, job->o->mask, job->o->plan,
-        job->o->gram_weights};
+    const char *single[] = {job->o->descriptor_filename,
+                            job->o->match.initial_file,
+                            job->o->match.fixed_file,
+                            job->o->match.mask,
+                            job->o->plan,
+                            job->o->match.gram_weights};
 
-    MF_TRY(mf_session_spares(job->session, job->out.path, job->o->files.count, job->o->files.at));
-    for (size_t i = 0; i < job->o->arrays.count; ++i) {
-        const char *array = strchr(job->o->arrays.at[i], '=') + 1;
+    MF_TRY(mf_session_spares(job->session, job->out.path, job->o->match.files.count, job->o->match.files.at));
+    for (size_t i = 0; i < job->o->match.arrays.count; ++i) {
+        const char *array = strchr(job->o->match.arrays.at[i], '=') + 1;
 
         MF_TRY(mf_session_spares(job->session, job->out.path, 1, &array));
     }
@@ -138,7 +140,7 @@ int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o)
     struct job job = {.session = session, .o = o, .out.solve.seed = (uint64_t)session->common->seed};
     int rc;
 
-    if (!session->common->output || session->common->dry_run || o->max_iter == 0) return MF_OK;
+    if (!session->common->output || session->common->dry_run || o->match.max_iter == 0) return MF_OK;
     rc = mf_agree(session->comm, name_output(&job, ""));
     if (rc == MF_OK) rc = mf_micro_may_name(session->comm, job.out.path);
     if (rc == MF_OK) rc = spares_inputs(&job);
@@ -304,7 +306,7 @@ static int realise(struct job *job, const char *base, struct mf_json **json)
 /* FILE of --save-gradient, numbered like outputs when there are several. */
 static int name_gradient(struct job *job)
 {
-    const char *file = job->o->save_gradient;
+    const char *file = job->o->match.save_gradient;
 
     if (!file || !*file) return MF_OK;
     job->out.path = job->o->realisations > 1 ? mf_name_number(file, "seed", job->out.solve.seed) : strdup(file);
@@ -391,7 +393,7 @@ static int names(const char *file) { return file && *file; }
 static int run_seeds(struct job *job, const char *base, struct mf_json **json)
 {
     const int many = job->o->realisations > 1;
-    int rc = many && job->o->max_iter > 0 ? spare_all(job, base) : MF_OK;
+    int rc = many && job->o->match.max_iter > 0 ? spare_all(job, base) : MF_OK;
 
     *json = many ? mf_json_array() : NULL;
     for (long k = 0; k < job->o->realisations && rc == MF_OK; ++k) {
@@ -402,7 +404,7 @@ static int run_seeds(struct job *job, const char *base, struct mf_json **json)
         if (job->o->taker && !names(job->session->common->output))
             rc = hand_over(job, &one);
         else
-            rc = job->o->max_iter == 0 ? probe(job, &one) : realise(job, base, &one);
+            rc = job->o->match.max_iter == 0 ? probe(job, &one) : realise(job, base, &one);
         if (rc == MF_STOPPED && many && !mf_recon_knows_done(job->session)) rc = one_by_one(job, k);
         if (one && many)
             mf_json_put(*json, NULL, one);
@@ -435,14 +437,14 @@ static struct mf_micro_read read_by_sample(const struct job *job, long label[MF_
 {
     const struct mf_recon_cmd *o = job->o;
     const struct mf_target *target = job->out.target;
-    const int told = o->files.count == 0 && o->labels.count;
+    const int told = o->match.files.count == 0 && o->match.labels.count;
     const int phases = target->phases > 1 ? target->phases : 2;
 
     for (int p = 0; p < phases; ++p) label[p] = mf_outcome_label(target, p);
-    return (struct mf_micro_read){.threshold = names(o->threshold) ? o->threshold : NULL,
+    return (struct mf_micro_read){.threshold = names(o->match.threshold) ? o->match.threshold : NULL,
                                   .of_sample = !told,
-                                  .label_count = told ? o->labels.count : (size_t)phases,
-                                  .labels = told ? o->labels.at : label};
+                                  .label_count = told ? o->match.labels.count : (size_t)phases,
+                                  .labels = told ? o->match.labels.at : label};
 }
 
 /* Hashes a file and the way in which reconstruct read it: another way is another problem. Collective. */
@@ -453,10 +455,10 @@ static int hash_reading(const struct job *job, struct mf_micro *micro)
     int n;
 
     MF_TRY(mf_micro_hash(job->session->comm, micro));
-    if (o->files.count || (!o->labels.count && !names(o->threshold))) return MF_OK;
-    n = snprintf(text, sizeof text, "%s\n%.40s", micro->hash, names(o->threshold) ? o->threshold : "");
-    for (size_t p = 0; p < o->labels.count && p < MF_PHASES_MAX; ++p)
-        n += snprintf(text + n, sizeof text - (size_t)n, " %ld", o->labels.at[p]);
+    if (o->match.files.count || (!o->match.labels.count && !names(o->match.threshold))) return MF_OK;
+    n = snprintf(text, sizeof text, "%s\n%.40s", micro->hash, names(o->match.threshold) ? o->match.threshold : "");
+    for (size_t p = 0; p < o->match.labels.count && p < MF_PHASES_MAX; ++p)
+        n += snprintf(text + n, sizeof text - (size_t)n, " %ld", o->match.labels.at[p]);
     mf_hash_bytes(text, (size_t)n, micro->hash);
     return MF_OK;
 }
@@ -503,14 +505,14 @@ static int with_start(struct job *job, const char *base)
     struct mf_micro_read read = read_by_sample(job, label);
     struct mf_micro start;
     struct mf_json *json = NULL;
-    int from_file = names(job->o->initial_file), rc = MF_OK;
+    int from_file = names(job->o->match.initial_file), rc = MF_OK;
 
     MF_TRY(mf_agree(s->comm, mf_recon_few_threads(s, job->out.dims, job->out.target, &job->out.solve)));
     read.grey = 1;
     if (from_file) {
-        MF_TRY(mf_micro_read(s->comm, s->arena, job->o->initial_file, &read, &start));
+        MF_TRY(mf_micro_read(s->comm, s->arena, job->o->match.initial_file, &read, &start));
         job->out.solve.start = &start;
-        say_size(job, job->o->initial_file, &start);
+        say_size(job, job->o->match.initial_file, &start);
         rc = hash_reading(job, &start);
     }
     if (rc == MF_OK) rc = s->common->dry_run ? dry_run(job) : run_seeds(job, base, &json);
@@ -530,11 +532,11 @@ static int with_fixed(struct job *job, const char *base)
     struct mf_micro fixed;
     int rc;
 
-    if (!names(job->o->fixed_file)) return with_start(job, base);
+    if (!names(job->o->match.fixed_file)) return with_start(job, base);
     read.partial = 1;
-    MF_TRY(mf_micro_read(job->session->comm, job->session->arena, job->o->fixed_file, &read, &fixed));
+    MF_TRY(mf_micro_read(job->session->comm, job->session->arena, job->o->match.fixed_file, &read, &fixed));
     job->out.solve.fixed = &fixed;
-    say_size(job, job->o->fixed_file, &fixed);
+    say_size(job, job->o->match.fixed_file, &fixed);
     rc = hash_reading(job, &fixed);
     if (rc == MF_OK) rc = with_start(job, base);
     job->out.solve.fixed = NULL;
@@ -551,7 +553,7 @@ static void say_extents(const struct job *job)
 
     for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
         given |= mf_options_given(job->session->options, words[i]);
-    if (given || !job->o->sized) return;
+    if (given || !job->o->match.sized) return;
     mf_recon_shape_text(job->out.dims, extents);
     mf_info("the result has the size that '%s' was measured on: %s voxels; --size sets another",
             job->out.target->source, extents);
@@ -562,12 +564,12 @@ static int prepare(struct job *job, const size_t *volume)
     const struct mf_recon_cmd *o = job->o;
 
     MF_TRY(mf_recon_worth(job->out.target));
-    MF_TRY(mf_recon_extents(job->session, o, job->out.target, volume, job->out.dims));
+    MF_TRY(mf_recon_extents(&o->match, job->out.target, volume, job->out.dims));
     mf_recon_unused_sides(job->out.target, job->out.dims);
     say_extents(job);
     MF_TRY(mf_outcome_may_choose(&job->out));
-    mf_join_compare(job->out.target, o->files.count == 3 ? o->files.at : NULL);
-    if (o->realisations > 1 && o->initial_file && *o->initial_file)
+    mf_join_compare(job->out.target, o->match.files.count == 3 ? o->match.files.at : NULL);
+    if (o->realisations > 1 && o->match.initial_file && *o->match.initial_file)
         mf_warn("all realisations start from the same initial field and will be equal");
     MF_TRY(mf_recon_plan(job->session, o, job->out.target, job->out.dims, &job->out.solve));
     return mf_recon_property_bounds(job->out.target, job->out.dims, &job->out.solve);
@@ -584,10 +586,10 @@ int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const
                                   .arena = session->arena,
                                   .by = by,
                                   .target = target,
-                                  .candidates = (size_t)o->candidates,
-                                  .asked = o->max_iter,
-                                  .usual = o->usual_iter ? o->usual_iter : strtol(MF_MAX_ITER, NULL, 10),
-                                  .by_recipe = o->recipe != NULL};
+                                  .candidates = (size_t)o->match.candidates,
+                                  .asked = o->match.max_iter,
+                                  .usual = o->match.usual_iter ? o->match.usual_iter : strtol(MF_MAX_ITER, NULL, 10),
+                                  .by_recipe = o->match.recipe != NULL};
     MF_TRY(mf_agree(session->comm, prepare(&job, volume)));
     job.asked_batch = job.out.solve.objective.batch;
     rc = with_fixed(&job, base);

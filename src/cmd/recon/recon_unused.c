@@ -35,20 +35,23 @@ static void say_method(const struct mf_session *s, const struct mf_method *metho
     }
 }
 
-static int aims_in_space(const struct mf_recon_cmd *o) { return mf_wants_whole(mf_recon_more(o)) != 0; }
+static int aims_in_space(const struct mf_recon_cmd *o) { return mf_wants_whole(mf_recon_more(&o->match)) != 0; }
 
 int mf_recon_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
     const struct mf_method *method;
 
-    MF_TRY(mf_method_find(&method, o->optimizer));
+    MF_TRY(mf_method_find(&method, o->match.optimizer));
     if (mf_options_given(s->options, "oor-multiplier") || mf_options_given(s->options, "phase-sum-multiplier"))
         mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
     say_method(s, method);
-    if (o->no_connect && (method->swaps || !aims_in_space(o)))
+    if (o->match.no_connect && (method->swaps || !aims_in_space(o)))
         MF_UNUSED(s, "nothing is connected without S2_3D and a cut", "no-connect");
-    if (!method->swaps && o->no_polish) MF_UNUSED(s, "--no-polish leaves the polish out", "polish-rounds");
-    if (o->max_iter == 0 && s->work != MF_WORK_NONE)
+    if (!method->swaps && o->match.no_polish) MF_UNUSED(s, "--no-polish leaves the polish out", "polish-rounds");
+    if (!o->match.properties.count)
+        MF_UNUSED(s, "no --property is asked for", "conductivity", "property-boundary", "property-weight",
+                  "property-tolerance");
+    if (o->match.max_iter == 0 && s->work != MF_WORK_NONE)
         MF_UNUSED(s, "--max_iter 0 evaluates the start; it neither continues a run nor writes a field", "output",
                   "information", "restart", "checkpoint-every", "max-hours", "tolerance", "convergence-data-steps",
                   "polish-rounds", "no-polish");
@@ -58,11 +61,13 @@ int mf_recon_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
 /* Annealing: stages that it has not, and a temperature that nothing asks for. */
 static void say_annealing(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_anneal_opts *a)
 {
-    mf_unused(s, (const char *const[]){"no-polish", "polish-rounds", NULL}, "%s has no polish", o->optimizer);
+    mf_unused(s, (const char *const[]){"no-polish", "polish-rounds", NULL}, "%s has no polish", o->match.optimizer);
     mf_unused(s, (const char *const[]){"convergence-data-steps", NULL},
-              "%s has a row of convergence for every round of steps", o->optimizer);
-    mf_unused(s, (const char *const[]){"batch-size", NULL}, "steps of %s look at voxels, not at slices", o->optimizer);
-    if (a->exponential || a->final > 0 || strcmp(o->optimizer, "YTPost") == 0) return; /* whose options are named */
+              "%s has a row of convergence for every round of steps", o->match.optimizer);
+    mf_unused(s, (const char *const[]){"batch-size", NULL}, "steps of %s look at voxels, not at slices",
+              o->match.optimizer);
+    if (a->exponential || a->final > 0 || strcmp(o->match.optimizer, "YTPost") == 0)
+        return; /* whose options are named */
     MF_UNUSED(s, "--acceptance_distribution zero_tolerance takes no step uphill at any temperature",
               "initial-temperature", "cooldown-factor");
 }
@@ -70,7 +75,7 @@ static void say_annealing(const struct mf_session *s, const struct mf_recon_cmd 
 static void say_image(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_solve_opts *opts)
 {
     if (opts->objective.mean) MF_UNUSED(s, "an image is one slice", "slice-objective");
-    if (o->greedy) MF_UNUSED(s, "an image is one slice", "greedy");
+    if (o->match.greedy) MF_UNUSED(s, "an image is one slice", "greedy");
     if (!opts->method.method->swaps) MF_UNUSED(s, "an image is one slice", "batch-size");
 }
 
@@ -87,10 +92,10 @@ void mf_recon_unused_here(const struct mf_session *s, const struct mf_recon_cmd 
     else if (opts->objective.mean && dims[0] > 1)
         MF_UNUSED(s, "--slice_objective mean has no polish", "polish-rounds");
     if (dims[0] == 1) say_image(s, o, opts);
-    if (o->level_weights.count > levels && mf_options_given(s->options, "level-weights"))
+    if (o->match.level_weights.count > levels && mf_options_given(s->options, "level-weights"))
         mf_warn("--level_weights gives %zu weights, and the pyramid has %zu level%s: what is beyond has no effect",
-                o->level_weights.count, levels, MF_S(levels));
-    if (!o->multigrid)
+                o->match.level_weights.count, levels, MF_S(levels));
+    if (!o->match.multigrid)
         MF_UNUSED(s, "there is one grid without --use_multigrid_reconstruction", "coarse-iter", "coarsest-grid");
     else if (mf_solve_grids(dims, target, opts) == 1)
         MF_UNUSED(s, "no grid is coarser, by L, the levels of the target and --coarsest_grid",

@@ -9,7 +9,6 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/recon/exchange.h"
-#include "src/cmd/recon/recon_auto.h"
 #include "src/cmd/recon/recon_opts.h"
 #include "src/cmd/recon/recon_plan.h"
 
@@ -19,14 +18,14 @@ static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows
 /* Names of the arrays, where nobody names descriptors. */
 static size_t names_of(const struct mf_recon_cmd *o, const char *names[MF_TERMS_MAX + 1])
 {
-    return mf_exchange_names(&o->arrays, MF_TERMS_MAX + 1, names);
+    return mf_exchange_names(&o->match.arrays, MF_TERMS_MAX + 1, names);
 }
 
 static int check_arrays(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
     const char *names[MF_TERMS_MAX + 1];
 
-    MF_TRY(mf_exchange_check("target", &o->arrays, o->compat && *o->compat));
+    MF_TRY(mf_exchange_check("target", &o->match.arrays, o->match.compat && *o->match.compat));
     if (mf_options_given(s->options, "descriptor-types") || names_of(o, names) <= MF_TERMS_MAX) return MF_OK;
     return mf_fail(MF_USAGE,
                    "--target has arrays of more descriptors than the %d that can be aimed at together; say which are "
@@ -40,21 +39,21 @@ static int fit_types(const struct mf_session *s, const struct mf_target *target,
     static const char *s2_alone[] = {"FFTCorrelations"}, *names[MF_TERMS_MAX + 1];
 
     if (!mf_options_given(s->options, "descriptor-types")) {
-        if (o->arrays.count)
-            o->types = (struct mf_texts){names_of(o, names), names};
+        if (o->match.arrays.count)
+            o->match.types = (struct mf_texts){names_of(o, names), names};
         else if (!target->side[0].variation)
-            o->types = (struct mf_texts){1, s2_alone};
-        if (o->weights.count && o->weights.count != o->types.count)
+            o->match.types = (struct mf_texts){1, s2_alone};
+        if (o->match.weights.count && o->match.weights.count != o->match.types.count)
             return mf_fail(
                 MF_USAGE,
                 "--descriptor_weights gives %zu weights for %zu descriptors; name them with --descriptor_types",
-                o->weights.count, o->types.count);
+                o->match.weights.count, o->match.types.count);
     }
-    if (target->lag != (size_t)o->lag && mf_options_given(s->options, "limit-to"))
+    if (target->lag != (size_t)o->match.lag && mf_options_given(s->options, "limit-to"))
         return mf_fail(
             MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu; try: characterize --limit_to %ld",
-            o->lag, o->descriptor_filename && *o->descriptor_filename ? o->descriptor_filename : target->source,
-            target->lag, o->lag);
+            o->match.lag, o->descriptor_filename && *o->descriptor_filename ? o->descriptor_filename : target->source,
+            target->lag, o->match.lag);
     return MF_OK;
 }
 
@@ -76,49 +75,50 @@ static int check_target(const struct mf_session *session, const struct mf_recon_
 {
     const int file = o->descriptor_filename && *o->descriptor_filename;
 
-    if (!file && !o->arrays.count)
+    if (!file && !o->match.arrays.count)
         return mf_fail(
             MF_USAGE,
             "no descriptors to aim at; try: --descriptor_filename FILE, one of characterize or merge; or --target, "
             "arrays of NumPy");
-    if (file && o->arrays.count)
+    if (file && o->match.arrays.count)
         return mf_fail(MF_USAGE, "--descriptor_filename and --target both name the target; leave one of them out");
     return check_arrays(session, o);
 }
 
 static int load_target(const struct mf_session *session, const struct mf_recon_cmd *o, struct mf_target *target)
 {
-    const struct mf_import_opts how = {.lag = mf_options_given(session->options, "limit-to") ? (size_t)o->lag : 0,
-                                       .periodic = !o->non_periodic,
-                                       .mcrpy = o->compat && *o->compat,
-                                       .threshold = o->soft,
-                                       .steepness = o->steepness};
+    const struct mf_import_opts how = {.lag = mf_options_given(session->options, "limit-to") ? (size_t)o->match.lag : 0,
+                                       .periodic = !o->match.non_periodic,
+                                       .mcrpy = o->match.compat && *o->match.compat,
+                                       .threshold = o->match.soft,
+                                       .steepness = o->match.steepness};
 
-    if (o->arrays.count) return mf_import(session, &o->arrays, &how, target);
+    if (o->match.arrays.count) return mf_import(session, &o->match.arrays, &how, target);
     if (mf_ends_with(o->descriptor_filename, ".npy"))
-        return mf_target_import(session->comm, o->descriptor_filename, (size_t)o->lag, how.lag != 0, target);
+        return mf_target_import(session->comm, o->descriptor_filename, (size_t)o->match.lag, how.lag != 0, target);
     return mf_target_load(session->comm, o->descriptor_filename, target);
 }
 
 /* A file of ours may say what was seen of its micrograph; arrays do not. */
 static int is_ours(const struct mf_recon_cmd *o)
 {
-    return !o->arrays.count && o->descriptor_filename && !mf_ends_with(o->descriptor_filename, ".npy");
+    return !o->match.arrays.count && o->descriptor_filename && !mf_ends_with(o->descriptor_filename, ".npy");
 }
 
 /* How a micrograph is read has been decided when it was measured. */
 static void say_grey(struct mf_recon_cmd *o)
 {
-    if (o->grey_values) mf_warn("--grey_values has no effect: it is about how micrographs are measured");
-    o->grey_values = 0;
+    if (o->match.grey_values) mf_warn("--grey_values has no effect: it is about how micrographs are measured");
+    o->match.grey_values = 0;
 }
 
 /* Options about the values of files need such a file. */
 static int check_values(const struct mf_recon_cmd *o)
 {
-    if (o->initial_file && *o->initial_file) return MF_OK;
-    if (o->threshold && *o->threshold) return mf_fail(MF_USAGE, "--threshold needs --initial_microstructure_file");
-    if (!o->labels.count || (o->fixed_file && *o->fixed_file)) return MF_OK;
+    if (o->match.initial_file && *o->match.initial_file) return MF_OK;
+    if (o->match.threshold && *o->match.threshold)
+        return mf_fail(MF_USAGE, "--threshold needs --initial_microstructure_file");
+    if (!o->match.labels.count || (o->match.fixed_file && *o->match.fixed_file)) return MF_OK;
     return mf_fail(MF_USAGE, "--labels needs --initial_microstructure_file or --fixed");
 }
 
@@ -128,17 +128,17 @@ static int check(const struct mf_session *session, void *options)
 
     say_grey(o);
     MF_TRY(name_file(session, o));
-    o->sized = is_ours(o) && !(o->compat && *o->compat);
-    mf_recon_default(o, is_ours(o));
-    MF_TRY(mf_recon_check(session, o));
-    MF_TRY(mf_recon_may_explain(session, o));
-    if (!is_ours(o)) MF_TRY(mf_recon_named(o));
+    o->match.sized = is_ours(o) && !(o->match.compat && *o->match.compat);
+    mf_recon_begin(session, o, is_ours(o));
+    MF_TRY(mf_recon_check_run(session, o));
+    MF_TRY(mf_recon_may_explain(&o->match));
+    if (!is_ours(o)) MF_TRY(mf_recon_named(&o->match));
     MF_TRY(mf_planned_check(session, o->plan, o->accepted.auto_gpu));
     MF_TRY(check_target(session, o));
     MF_TRY(check_values(o));
-    if (strcmp(o->symmetry, "none") == 0) return MF_OK;
+    if (strcmp(o->match.symmetry, "none") == 0) return MF_OK;
     return mf_fail(MF_USAGE, "--symmetry is for where a target is measured; try: mesoforge characterize --symmetry %s",
-                   o->symmetry);
+                   o->match.symmetry);
 }
 
 static int run(struct mf_session *session, void *options)
@@ -150,17 +150,17 @@ static int run(struct mf_session *session, void *options)
 
     mf_accepted_say(session, &o->accepted);
     MF_TRY(mf_recon_may_write(session, o));
-    MF_TRY(mf_reside(session, o->residency));
+    MF_TRY(mf_reside(session, o->match.residency));
     MF_TRY(load_target(session, o, &target));
-    recalled = mf_recon_recall(session, o, &target, o->descriptor_filename);
-    base = mf_stem(target.source[0] && o->arrays.count ? target.source : o->descriptor_filename);
+    recalled = mf_recon_recall(session, &o->match, &target, o->descriptor_filename);
+    base = mf_stem(target.source[0] && o->match.arrays.count ? target.source : o->descriptor_filename);
     rc = base ? recalled : mf_fail(MF_MEMORY, "no memory for a name");
     if (rc == MF_OK) rc = fit_types(session, &target, o);
     rc = mf_agree(session->comm, rc);
-    if (rc == MF_OK) rc = mf_session_serves(session, mf_recon_more(o));
-    if (rc == MF_OK) rc = mf_recon_vgg(session, o, &target);
+    if (rc == MF_OK) rc = mf_session_serves(session, mf_recon_more(&o->match));
+    if (rc == MF_OK) rc = mf_recon_vgg(session, &o->match, &target);
     if (rc == MF_OK) rc = mf_recon_run(session, o, &target, NULL, base);
-    mf_vgg_free(o->vgg);
+    mf_vgg_free(o->match.vgg);
     free(base);
     mf_target_free(&target);
     return rc;

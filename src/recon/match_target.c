@@ -1,5 +1,5 @@
-/* See recon_target.h. */
-#include "src/cmd/recon/recon_target.h"
+/* See match.h. */
+#include "src/recon/match.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,38 +7,39 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/cmd/micrograph.h"
-#include "src/cmd/recon/recon_auto.h"
 #include "src/desc/characterize.h"
 #include "src/desc/phases.h"
 #include "src/desc/registry.h"
 
-static int names_mask(const struct mf_recon_cmd *o) { return o->mask && *o->mask; }
+static int names_mask(const struct mf_match *o) { return o->mask && *o->mask; }
 
-static int is_periodic(const struct mf_recon_cmd *o) { return !o->non_periodic && !o->target_open; }
+static int is_periodic(const struct mf_match *o) { return !o->non_periodic && !o->target_open; }
 
-/* Values of options that a struct mf_micro_read refers to. */
-struct given {
+static const char *or_null(const char *word) { return word && *word ? word : NULL; }
+
+int mf_recon_read(const struct mf_session *s, const struct mf_match *o, const char *file, int unhashed,
+                  struct mf_micro *micro)
+{
     double spacing[3];
     struct mf_crop crop;
-};
+    const struct mf_micro_read read = {.command = o->command,
+                                       .threshold = or_null(o->threshold),
+                                       .label_count = o->labels.count,
+                                       .labels = o->labels.at,
+                                       .unit = or_null(o->unit),
+                                       .dataset = or_null(o->dataset),
+                                       .mask = or_null(o->mask),
+                                       .crop = mf_crop_of(&o->crop, &crop),
+                                       .crop_bar = o->crop_bar,
+                                       .spacing = o->spacing.count ? spacing : NULL,
+                                       .grey = o->grey_values,
+                                       .unhashed = unhashed};
 
-static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, struct given *given)
-{
-    *read = (struct mf_micro_read){.threshold = o->threshold && *o->threshold ? o->threshold : NULL,
-                                   .label_count = o->labels.count,
-                                   .labels = o->labels.at,
-                                   .unit = o->unit && *o->unit ? o->unit : NULL,
-                                   .dataset = o->dataset && *o->dataset ? o->dataset : NULL,
-                                   .mask = names_mask(o) ? o->mask : NULL,
-                                   .crop_bar = o->crop_bar,
-                                   .grey = o->grey_values};
-    mf_spacing_spread(&o->spacing, given->spacing);
-    read->spacing = o->spacing.count ? given->spacing : NULL;
-    read->crop = mf_crop_of(&o->crop, &given->crop);
+    mf_spacing_spread(&o->spacing, spacing);
+    return mf_micro_read(s->comm, s->arena, file, &read, micro);
 }
 
-static struct mf_characterize_opts characterize_opts(const struct mf_recon_cmd *o)
+static struct mf_characterize_opts characterize_opts(const struct mf_match *o)
 {
     const unsigned more = mf_recon_more(o);
 
@@ -59,7 +60,7 @@ static struct mf_characterize_opts characterize_opts(const struct mf_recon_cmd *
                                          .symmetry = mf_symmetry_of(o->symmetry)};
 }
 
-static int measure(struct mf_session *s, const struct mf_recon_cmd *o, const char *file, struct mf_micro *micro,
+static int measure(struct mf_session *s, const struct mf_match *o, const char *file, struct mf_micro *micro,
                    struct mf_target *target)
 {
     const struct mf_characterize_opts c = characterize_opts(o);
@@ -73,13 +74,13 @@ static int measure(struct mf_session *s, const struct mf_recon_cmd *o, const cha
 }
 
 /* Is what was measured to look at it also what is aimed at? */
-static int will_do(const struct mf_recon_cmd *o, const struct mf_target *target)
+static int will_do(const struct mf_match *o, const struct mf_target *target)
 {
     return !mf_recon_more(o) && !o->example_max && target->lag == (size_t)o->lag && target->periodic == is_periodic(o);
 }
 
 /* Measures the first file. Where it is left to the program what to aim at, that is chosen now, for all of them. */
-static int measure_first(struct mf_session *s, struct mf_recon_cmd *o, struct mf_micro *micro, struct mf_target *target)
+static int measure_first(struct mf_session *s, struct mf_match *o, struct mf_micro *micro, struct mf_target *target)
 {
     int rc;
 
@@ -92,7 +93,7 @@ static int measure_first(struct mf_session *s, struct mf_recon_cmd *o, struct mf
     return measure(s, o, o->files.at[0], micro, target);
 }
 
-static int measure_all(struct mf_session *s, struct mf_recon_cmd *o, struct mf_micro *micro, struct mf_target *target,
+static int measure_all(struct mf_session *s, struct mf_match *o, struct mf_micro *micro, struct mf_target *target,
                        size_t *made)
 {
     for (size_t i = 0; i < o->files.count; ++i) {
@@ -100,7 +101,7 @@ static int measure_all(struct mf_session *s, struct mf_recon_cmd *o, struct mf_m
             return mf_fail(MF_USAGE, "'%s' is a volume; three inputs must be images", o->files.at[i]);
         MF_TRY(mf_spacing_fits(&o->spacing, micro[i].ndim));
         MF_TRY(mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey_values, &micro[i]));
-        mf_recon_fit(s, o, &micro[i]);
+        mf_recon_fit(o, &micro[i]);
     }
     MF_TRY(measure_first(s, o, &micro[0], &target[0]));
     for (*made = 1; *made < o->files.count; ++*made)
@@ -108,25 +109,19 @@ static int measure_all(struct mf_session *s, struct mf_recon_cmd *o, struct mf_m
     return MF_OK;
 }
 
-int mf_recon_measure(struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target, size_t (*dims)[3])
+int mf_recon_measure(struct mf_session *s, struct mf_match *o, struct mf_target *target, size_t (*dims)[3])
 {
     struct mf_micro micro[3];
-    struct mf_micro_read read;
-    struct given given;
-    char *command = mf_command_typed(s);
     size_t n = 0, made = 0;
     int rc = MF_OK;
 
-    read_opts(o, &read, &given);
-    read.command = command;
     for (; n < o->files.count; ++n) {
-        rc = mf_micro_read(s->comm, s->arena, o->files.at[n], &read, &micro[n]);
+        rc = mf_recon_read(s, o, o->files.at[n], 0, &micro[n]);
         if (rc != MF_OK) break;
         memcpy(dims[n], micro[n].slab.dims, sizeof dims[n]);
         if (micro[n].ndim == 2) dims[n][0] = 0;
     }
     if (rc == MF_OK) rc = measure_all(s, o, micro, target, &made);
-    free(command);
     for (size_t i = 0; i < n; ++i) mf_micro_free(&micro[i]);
     for (size_t i = 0; i < made && rc != MF_OK; ++i) mf_target_free(&target[i]);
     return rc;

@@ -1,5 +1,5 @@
-/* See recon_auto.h. */
-#include "src/cmd/recon/recon_auto.h"
+/* See match.h. */
+#include "src/recon/match.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,12 +7,11 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/cmd/recon/recon_target.h"
 
 static const char *const plain[] = {"FFTCorrelations", "Variation"}, *const automatic[] = {"auto"};
 
 /* Is something said of what is compared that recipes do not know? */
-static int is_settled(const struct mf_recon_cmd *o)
+static int is_settled(const struct mf_match *o)
 {
     const struct mf_method *method;
     const int known = mf_method_find(&method, o->optimizer) == MF_OK;
@@ -22,7 +21,7 @@ static int is_settled(const struct mf_recon_cmd *o)
            strcmp(o->loss, "MSE") != 0 || strcmp(o->slice_objective, "each") != 0 || (known && method->swaps);
 }
 
-void mf_recon_default(struct mf_recon_cmd *o, int micrograph)
+void mf_recon_default(struct mf_match *o, int micrograph)
 {
     const struct mf_method *method;
 
@@ -32,13 +31,12 @@ void mf_recon_default(struct mf_recon_cmd *o, int micrograph)
     o->types = micrograph && !is_settled(o) ? (struct mf_texts){1, automatic} : (struct mf_texts){2, plain};
 }
 
-int mf_recon_may_explain(const struct mf_session *s, const struct mf_recon_cmd *o)
+int mf_recon_may_explain(const struct mf_match *o)
 {
     if (!o->explain || mf_recon_is_auto(o)) return MF_OK;
     return mf_fail(MF_USAGE, "--explain needs --descriptor_types auto, but %s",
-                   mf_options_given(s->options, "descriptor-types")
-                       ? "--descriptor_types names descriptors"
-                       : "other options of this run select S2 and Variation");
+                   o->given.types ? "--descriptor_types names descriptors"
+                                  : "other options of this run select S2 and Variation");
 }
 
 void mf_auto_explain(const struct mf_target_look *look)
@@ -69,83 +67,75 @@ void mf_auto_list(const struct mf_recipe *recipe, char *text, size_t size)
     }
 }
 
-static int begins_anew(const struct mf_recon_cmd *o) { return !(o->initial_file && *o->initial_file); }
+static int begins_anew(const struct mf_match *o) { return !(o->initial_file && *o->initial_file); }
 
-/* Has the user said whether to go coarse to fine? */
-static int says_grids(const struct mf_session *s)
+static void take_grids(const struct mf_recipe *recipe, struct mf_match *o)
 {
-    return mf_options_given(s->options, "use-multigrid-reconstruction");
-}
-
-static void take_grids(const struct mf_session *s, const struct mf_recipe *recipe, struct mf_recon_cmd *o)
-{
-    if (recipe->coarse_to_fine && begins_anew(o) && !says_grids(s)) o->multigrid = 1;
+    if (recipe->coarse_to_fine && begins_anew(o) && !o->given.grids) o->multigrid = 1;
     if (!o->multigrid) return;
-    if (!mf_options_given(s->options, "coarse-iter")) o->coarse_iter = recipe->coarse_evaluations;
-    if (!mf_options_given(s->options, "coarsest-grid")) o->coarsest = recipe->coarsest;
+    if (!o->given.coarse_iter) o->coarse_iter = recipe->coarse_evaluations;
+    if (!o->given.coarsest) o->coarsest = recipe->coarsest;
 }
 
-static void take(const struct mf_session *s, const struct mf_recipe *recipe, struct mf_recon_cmd *o)
+static void take(const struct mf_recipe *recipe, struct mf_match *o)
 {
     o->recipe = recipe;
     o->types = (struct mf_texts){recipe->terms, recipe->type};
     o->weights = (struct mf_reals){recipe->terms, recipe->weight};
     if (recipe->levels && !o->level_weights.count)
         o->level_weights = (struct mf_reals){recipe->levels, recipe->level_weight};
-    take_grids(s, recipe, o);
-    if (recipe->unpolished && !mf_options_given(s->options, "polish-rounds")) o->no_polish = 1;
-    if (recipe->lag && recipe->lag < o->lag && !mf_options_given(s->options, "limit-to")) o->lag = recipe->lag;
-    if (o->usual_iter && !mf_options_given(s->options, "max-iter")) o->max_iter = o->usual_iter;
-    if (recipe->history && !mf_options_given(s->options, "history")) o->history = recipe->history;
+    take_grids(recipe, o);
+    if (recipe->unpolished && !o->given.polish_rounds) o->no_polish = 1;
+    if (recipe->lag && recipe->lag < o->lag && !o->given.lag) o->lag = recipe->lag;
+    if (o->usual_iter && !o->given.max_iter) o->max_iter = o->usual_iter;
+    if (recipe->history && !o->given.history) o->history = recipe->history;
 }
 
 void mf_auto_lag(long lag) { mf_info("L = %ld, half of the shortest edge; --limit_to sets another", lag); }
 
-void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_micro *micro)
+void mf_recon_fit(struct mf_match *o, const struct mf_micro *micro)
 {
-    static const char *const words[3] = {"extent-z", "extent-y", "extent-x"};
     const long extent[3] = {o->extent_z, o->extent_y, o->extent_x};
     size_t edge = SIZE_MAX;
 
-    if ((o->compat && *o->compat) || mf_options_given(s->options, "limit-to")) return;
+    if ((o->compat && *o->compat) || o->given.lag) return;
     for (int a = micro->ndim == 2; a < 3; ++a) edge = mf_min(edge, micro->slab.dims[a]);
-    if (mf_options_given(s->options, "add-dimension") && o->add_dimension > 1)
-        edge = mf_min(edge, (size_t)o->add_dimension);
+    if (o->given.add_dimension && o->add_dimension > 1) edge = mf_min(edge, (size_t)o->add_dimension);
     for (size_t i = 0; i < o->size.count; ++i)
         if (o->size.at[i] > 1) edge = mf_min(edge, (size_t)o->size.at[i]);
     for (int a = 0; a < 3; ++a)
-        if (mf_options_given(s->options, words[a]) && extent[a] > 1) edge = mf_min(edge, (size_t)extent[a]);
+        if (o->given.extent[a] && extent[a] > 1) edge = mf_min(edge, (size_t)extent[a]);
     if (edge < 2 || edge / 2 >= (size_t)o->lag) return;
     o->lag = (long)(edge / 2);
     mf_auto_lag(o->lag);
 }
 
 /* Coarser grids need levels of the example, and noise to begin with. */
-static int may_begin_coarse(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target)
+static int may_begin_coarse(const struct mf_match *o, const struct mf_target *target)
 {
     const struct mf_target_side *side = &target->side[0];
 
-    return begins_anew(o) && (o->multigrid || !says_grids(s)) &&
+    return begins_anew(o) && (o->multigrid || !o->given.grids) &&
            mf_levels(side->example_nu, side->example_nv, target->lag) > 1;
 }
 
 /* Considers the properties of the result that bear on the choice. The first of three images says how large it is. */
-static int consider_result(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
-                           const size_t *volume, struct mf_target_look *look, int *is_volume)
+static int consider_result(const struct mf_match *o, const struct mf_target *target, const size_t *volume,
+                           struct mf_target_look *look, int *is_volume)
 {
     size_t dims[3];
 
-    MF_TRY(mf_recon_extents(s, o, target, volume, dims));
+    MF_TRY(mf_recon_extents(o, target, volume, dims));
     if (o->files.count == 3 && dims[0] == 1) dims[0] = dims[1];
     mf_recipe_for(dims, look);
-    if (!may_begin_coarse(s, o, target)) look->result = 0;
+    if (!may_begin_coarse(o, target)) look->result = 0;
     if (o->multigrid) look->coarsest = mf_min(look->edge, mf_max(2 * target->lag, (size_t)o->coarsest));
     *is_volume = dims[0] > 1;
     return MF_OK;
 }
 
 /* The choice, on one line. */
-static void say(const struct mf_recon_cmd *o, const struct mf_target *target, const char *why)
+static void say(const struct mf_match *o, const struct mf_target *target, const char *why)
 {
     char text[256], best[48] = "", start[80] = "", from[340] = "", grids[80] = "";
 
@@ -166,10 +156,7 @@ static void say(const struct mf_recon_cmd *o, const struct mf_target *target, co
 }
 
 /* Candidates begin anew, each by its own seed. */
-static int may_choose(const struct mf_session *s, const struct mf_recon_cmd *o)
-{
-    return !mf_options_given(s->options, "candidates") && o->max_iter > 0 && begins_anew(o);
-}
+static int may_choose(const struct mf_match *o) { return !o->given.candidates && o->max_iter > 0 && begins_anew(o); }
 
 /* Why, and where a volume does without what an image like it would have, that too. */
 static const char *reason(const struct mf_target_look *look, const struct mf_recipe *recipe, const char *why,
@@ -184,8 +171,8 @@ static const char *reason(const struct mf_target_look *look, const struct mf_rec
 }
 
 /* A target that knows what was seen of its micrograph was measured as it is. */
-static int settle(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
-                  const size_t *volume, struct mf_target_look look)
+static int settle(const struct mf_session *s, struct mf_match *o, const struct mf_target *target, const size_t *volume,
+                  struct mf_target_look look)
 {
     const struct mf_recipe *recipe;
     int is_volume = 0;
@@ -193,14 +180,14 @@ static int settle(const struct mf_session *s, struct mf_recon_cmd *o, const stru
     const char *why;
 
     MF_TRY(mf_agree(s->comm, mf_recon_worth(target)));
-    MF_TRY(mf_agree(s->comm, consider_result(s, o, target, volume, &look, &is_volume)));
+    MF_TRY(mf_agree(s->comm, consider_result(o, target, volume, &look, &is_volume)));
     if (o->explain) mf_auto_explain(&look);
     recipe = mf_recipe_choose(&look, is_volume, &why);
     o->usual_iter = mf_recipe_evaluations(recipe, &look);
-    take(s, recipe, o);
+    take(recipe, o);
     why = reason(&look, o->recipe, why, text);
     o->example_max = mf_recipe_example(o->recipe, &look, is_volume);
-    if (may_choose(s, o)) o->candidates = mf_recipe_candidates(o->recipe, &look);
+    if (may_choose(o)) o->candidates = mf_recipe_candidates(o->recipe, &look);
     o->target_open =
         target->look.phases ? !target->periodic : o->non_periodic || (!is_volume && !mf_recipe_periodic(&look));
     if (is_volume && begins_anew(o) && !o->multigrid) o->layers = o->recipe->layers * look.wave;
@@ -212,7 +199,7 @@ static int settle(const struct mf_session *s, struct mf_recon_cmd *o, const stru
     return MF_OK;
 }
 
-int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
+int mf_recon_choose(const struct mf_session *s, struct mf_match *o, const struct mf_target *target,
                     const size_t *volume)
 {
     struct mf_target_look look;
@@ -222,15 +209,15 @@ int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const st
 }
 
 /* A file has the L that it has. */
-static void say_lag(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target)
+static void say_lag(const struct mf_match *o, const struct mf_target *target)
 {
     const size_t lag = mf_min((size_t)o->lag, target->look.edge / 2);
 
-    if (lag >= 1 && lag != target->lag && !mf_options_given(s->options, "limit-to"))
+    if (lag >= 1 && lag != target->lag && !o->given.lag)
         mf_info("auto: the descriptors have L = %zu; match would use %zu for this result", target->lag, lag);
 }
 
-int mf_recon_recall(const struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target, const char *file)
+int mf_recon_recall(const struct mf_session *s, struct mf_match *o, struct mf_target *target, const char *file)
 {
     if (!mf_recon_is_auto(o)) return MF_OK;
     if (target->look.foreign)
@@ -239,7 +226,7 @@ int mf_recon_recall(const struct mf_session *s, struct mf_recon_cmd *o, struct m
                        "again: mesoforge characterize --descriptor_types auto",
                        file);
     if (!target->look.phases) {
-        if (mf_options_given(s->options, "descriptor-types"))
+        if (o->given.types)
             return mf_fail(MF_INPUT,
                            "'%s' holds no image statistics; name the descriptors, or try: mesoforge characterize "
                            "--descriptor_types auto",
@@ -252,7 +239,7 @@ int mf_recon_recall(const struct mf_session *s, struct mf_recon_cmd *o, struct m
         return MF_OK;
     }
     MF_TRY(settle(s, o, target, NULL, target->look));
-    say_lag(s, o, target);
+    say_lag(o, target);
     for (int i = 0; i < target->sides && o->example_max; ++i) mf_target_example_cut(&target->side[i], o->example_max);
     return MF_OK;
 }

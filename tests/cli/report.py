@@ -121,7 +121,23 @@ def conducted():
         want = [axis, f"{some['mean'][axis]:.6g}", f"{some['interval'][axis]:.2g}", f"{some['deviation'][axis]:.3g}"]
         check(want in [cells(row) for row in rows], f"{want} in {rows}")
     check(["volume.npy", "x", "0", "0", *5 * "-"] in [[c.replace("inf", "-") for c in cells(row)] for row in rows], f"no way through: {rows}")
-    check(["Wiener", *(f"{b:.5g}" for b in some["bounds"]["wiener"])] in [cells(row) for row in rows], f"bounds: {rows}")
+    check(["Wiener", "all axes", *(f"{b:.5g}" for b in some["bounds"]["wiener"])] in [cells(row) for row in rows], f"bounds: {rows}")
+
+
+def stiff():
+    """The same of moduli."""
+    words = ("--young", 1, 8, "--poisson", 0.3, 0.2)
+    done = [runs.run(program, "properties", "volume.npy", *more, *words, "--output", name) for name, more in (("one.json", ["--error-bars"]), ("some.json", ["open.npy"]))]
+    check(all(one.status == 0 for one in done), f"{done}")
+    done = runs.run(program, "report", "one.json", "some.json", "--output", "stiff.html")
+    check(done.status == 0, f"{done}")
+    rows = [cells(row) for row in re.findall(r"<tr>(.*?)</tr>", check_page("stiff.html", 2))]
+    one, some = json.load(open("one.json")), json.load(open("some.json"))
+    c = one["stiffness"]
+    for want in (["volume.npy", *(f"{c['isotropic'][key]:.6g}" for key in ("bulk", "shear", "young", "poisson")), f"{c['isotropic']['distance']:.2g}"],
+                 ["xz", *(f"{value:.5g}" for value in c["matrix"][4])], ["Reuss and Voigt", "shear", *(f"{c['bounds'][name]['shear']:.5g}" for name in ("reuss", "voigt"))],
+                 ["Young's", f"{some['mean']['young']:.6g}", f"{some['interval']['young']:.2g}", f"{some['deviation']['young']:.3g}"]):
+        check(want in rows, f"{want} in {rows}")
 
 
 def folders():
@@ -249,6 +265,8 @@ with tempfile.TemporaryDirectory() as folder:
     measured()
     ran()
     conducted()
+    stiff()
+    measurements("one.json", 2)
     folders()
     read_as_view_does()
     full_disk()

@@ -406,7 +406,7 @@ static const char text[] =
     "\n"
     "  .json           files of bench --output: curves of all of them together\n"
     "                  (speedup, efficiency, bandwidth), and their tables; or of\n"
-    "                  properties --output: conductivities, errors and bounds\n"
+    "                  properties --output: values, errors and bounds\n"
     "  any other file  that view can draw: its picture, who made it with which\n"
     "                  options, what was reached, by which plan\n"
     "  a folder        the metrics.jsonl of the run whose output is there\n"

@@ -103,7 +103,7 @@ static int may_be(const struct mf_train_work *w, const struct mf_placement *plac
     int rc;
 
     if (w->batch && w->passes) return 0;
-    if (place->ranks % (tensor * stages) || (long)stages > a->depth + 1) return 0;
+    if (place->ranks % (tensor * stages) || (long)stages > a->depth + a->text_depth + 1) return 0;
     if (place->nodes > 1 && place->per_node % tensor) return 0;
     rc = mf_arch_can_split(w->opts->arch, a, tensor);
     mf_err_clear();

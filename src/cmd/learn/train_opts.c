@@ -369,7 +369,7 @@ static void free_ways(const struct mf_session *s, const struct mf_train_cmd *o, 
 
     work->tensor = way_of(o->tensor, free && !opts->grows);
     if (strcmp(o->strategy, "pipeline_parallel") != 0)
-        work->stages = way_of(o->stages, free && !opts->task->learn->forward && work->stage.least < 2);
+        work->stages = way_of(o->stages, free && !opts->task->learn->whole && work->stage.least < 2);
 }
 
 struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct mf_train_cmd *o,

@@ -174,6 +174,18 @@ int mf_pulse(const char *what)
     return mf_guest_stops() ? mf_fail(MF_STOPPED, "stopped when it was asked to") : MF_OK;
 }
 
+static _Thread_local int may_break;
+
+void mf_pulse_open(void) { may_break = 1; }
+
+void mf_pulse_close(void) { may_break = 0; }
+
+int mf_pulse_breaks(const char *what)
+{
+    mf_pulse_tell(what);
+    return may_break && mf_guest_stops();
+}
+
 void mf_progress(const char *what, long done, long total, const char *text)
 {
     mf_progress_of(what, done, total, (double)done, (double)total, text);

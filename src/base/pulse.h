@@ -8,7 +8,14 @@
  * where the host asks for the end. Local. */
 int mf_pulse(const char *what);
 
-/** The same for work that is not to end here: only tells. */
+/** Between these two the calling thread's work may be left unfinished: who does it asks mf_pulse() behind it. */
+void mf_pulse_open(void);
+void mf_pulse_close(void);
+
+/** Tells. Is a kernel to break off? Its work may be left then, and the host asks for the end. */
+int mf_pulse_breaks(const char *what);
+
+/** mf_pulse() for work that is not to end here: only tells. */
 void mf_pulse_tell(const char *what);
 
 /** Phases tell the host, too, until mf_pulse_end(). */

@@ -7,8 +7,8 @@
 
 /**
  * id[v], v an own voxel: an id that all voxels of a cluster share on all ranks. No other voxel has it. With
- * job->periodic clusters continue across the border. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT (2^32
- * clusters).
+ * job->periodic clusters continue across the border. Where a host asks for the end, ids are wrong: ask mf_pulse_all()
+ * behind it. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT (2^32 clusters).
  */
 int mf_clusters_name(const struct mf_measure_job *job, uint32_t *id);
 
@@ -25,7 +25,7 @@ int mf_clusters_room(const struct mf_comm *comm, struct mf_arena *arena, const s
 static inline int mf_touch_spans(int touch, int a) { return (touch >> (2 * a) & 3) == 3; }
 
 /** share [phases][3]: fraction of a phase's voxels in clusters that span the volume along z, y, x. A periodic border
- * joins nothing here. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT. */
+ * joins nothing here. Ask mf_pulse_all() behind it. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT. */
 int mf_clusters_share(const struct mf_measure_job *job, double (*share)[3]);
 
 struct mf_cluster {

@@ -22,6 +22,7 @@ struct mf_listed {
 
 struct mf_forest {
     const struct mf_measure_job *job;
+    int heeds;        /* joining breaks off where a host asks for the end; the caller asks after it */
     int wanted;       /* 1 + the phase to label; 0: all. One phase has at most half as many clusters */
     size_t *row;      /* [rows + 1] first run of each row */
     uint32_t *start;  /* [runs] */

@@ -139,6 +139,7 @@ int mf_measures_run(const struct mf_measure_job *job, unsigned wanted, struct mf
         if (wanted >> m & 1) {
             rc = mf_pulse_all(job->comm, rows[m].name);
             if (rc == MF_OK) rc = rows[m].run(job, phase);
+            if (rc == MF_OK) rc = mf_pulse_all(job->comm, rows[m].name); /* a loop that was stopped broke off */
         }
     if (rc == MF_OK)
         *out = all;

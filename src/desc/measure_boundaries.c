@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 #include "src/desc/pairs.h"
 
 enum { P = MF_PHASES_MAX };
@@ -66,7 +67,7 @@ static void count_all(const struct mf_measure_job *job, const struct mf_reach *r
 {
     const size_t *n = job->micro->slab.dims;
 
-    for (size_t z = 0; z < reach->own; ++z)
+    for (size_t z = 0; z < reach->own && mf_pulse("neighbours") == MF_OK; ++z)
         for (size_t y = 0; y < n[1]; ++y)
             for (size_t x = 0; x < n[2]; ++x)
                 count_voxel(job, reach, (const ptrdiff_t[3]){(ptrdiff_t)z, (ptrdiff_t)y, (ptrdiff_t)x}, meets);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 #include "src/desc/differ.h"
 #include "src/desc/measure.h"
 
@@ -146,7 +147,7 @@ static int along_z(struct chords *c, struct lines *l, uint8_t *before, int32_t *
     MF_TRY(mf_slab_fetch(c->job->comm, slab, phase, plane, (ptrdiff_t)slab->first - 1, (size_t)reaches, before));
     clear(l);
     if (reaches) step(c, 0, l, (int32_t)slab->first, before, phase);
-    for (size_t z = 1; z < slab->count; ++z)
+    for (size_t z = 1; z < slab->count && mf_pulse("chords") == MF_OK; ++z)
         step(c, 0, l, (int32_t)(slab->first + z), phase + (z - 1) * plane, phase + z * plane);
     if (!reaches && slab->count) memcpy(before, phase, plane);
     for (size_t i = 0; i < plane; ++i) /* the run that reaches the slab has the phase before its first change */
@@ -166,7 +167,7 @@ static int count(struct chords *c, uint8_t *before, int32_t *work)
     struct lines l = {work, work + plane, plane}, rows = {work, work + plane, c->n[2]};
     int32_t *rest = work + 2 * plane;
 
-    for (size_t z = 0; z < m->slab.count; ++z) {
+    for (size_t z = 0; z < m->slab.count && mf_pulse("chords") == MF_OK; ++z) {
         for (size_t y = 0; y < c->n[1]; ++y) along_x(c, m->phase + z * plane + y * c->n[2]);
         along_y(c, m->phase + z * plane, &rows, rest);
     }

@@ -89,7 +89,7 @@ static void put(const struct mf_measure_job *job, const struct tally *t, const s
 
 int mf_measure_clusters(const struct mf_measure_job *job, struct mf_json *const *phase)
 {
-    struct mf_forest f = {.job = job};
+    struct mf_forest f = {.job = job, .heeds = 1};
     struct tally open[MF_PHASES_MAX], wrapped[MF_PHASES_MAX];
     int rc = mf_agree(job->comm, mf_forest_open(&f));
 
@@ -103,7 +103,7 @@ int mf_measure_clusters(const struct mf_measure_job *job, struct mf_json *const 
 
 int mf_clusters_share(const struct mf_measure_job *job, double (*share)[3])
 {
-    struct mf_forest f = {.job = job};
+    struct mf_forest f = {.job = job, .heeds = 1};
     struct tally tally[MF_PHASES_MAX];
     int rc = mf_agree(job->comm, mf_forest_open(&f));
 

@@ -5,6 +5,7 @@
 
 #include "kernels/slices/bits.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 #include "src/desc/measure.h"
 
 struct field {
@@ -66,7 +67,7 @@ static void add_slab(const struct mf_measure_job *job, const struct field *f, in
 
     if (slab->first == 0 && slab->count && !(job->periodic && job->micro->ndim == 3))
         add_planes(f, NULL, f->bits, euler);
-    for (size_t z = 0; z < slab->count; ++z)
+    for (size_t z = 0; z < slab->count && mf_pulse("corners") == MF_OK; ++z)
         add_planes(f, f->bits + z * plane, z + 1 < slab->count || ahead ? f->bits + (z + 1) * plane : NULL, euler);
 }
 

@@ -1,6 +1,7 @@
 /* Variation of a phase's volume fraction between windows. Windows are cubes (squares) of 2, 4, 8, .. pixels that tile
  * the field from its origin; incomplete ones are left out. A rank counts the windows that begin in its slab. */
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 #include "src/desc/pairs.h"
 
 enum { MOST = 64, EDGES = 6 };
@@ -43,7 +44,7 @@ static void add_edge(const struct mf_measure_job *job, const struct mf_reach *re
     const struct mf_slab *slab = &job->micro->slab;
     const size_t plane = slab->dims[1] * slab->dims[2], depth = job->micro->ndim == 3 ? edge : 1;
 
-    for (size_t z = 0; z < slab->count; ++z)
+    for (size_t z = 0; z < slab->count && mf_pulse("windows") == MF_OK; ++z)
         if ((slab->first + z) % depth == 0 && slab->first + z + depth <= slab->dims[0])
             add_layer(job, reach->label + z * plane, depth, edge, phase, count, sums);
 }

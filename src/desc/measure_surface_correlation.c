@@ -1,6 +1,7 @@
 /* Correlations of a phase's surface with itself and with the other phases. Surface voxels share a face with another
  * phase. The values are means over both directions of an axis. */
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 #include "src/desc/pairs.h"
 
 static int is_surface(const struct mf_measure_job *job, const struct mf_reach *reach, size_t z, size_t y, size_t x)
@@ -24,7 +25,7 @@ static void find_surface(struct mf_pairs *pairs, int phase)
     const size_t ny = pairs->job->micro->slab.dims[1], nx = pairs->job->micro->slab.dims[2];
 
     mf_pairs_phase(pairs, phase);
-    for (size_t z = 0; z < pairs->planes; ++z)
+    for (size_t z = 0; z < pairs->planes && mf_pulse("surfaces") == MF_OK; ++z)
         for (size_t y = 0; y < ny; ++y)
             for (size_t x = 0; x < nx; ++x) {
                 uint8_t *kind = pairs->kind + (z * ny + y) * nx + x;

@@ -9,7 +9,7 @@
 #include "src/base/err.h"
 #include "src/desc/pairs.h"
 
-enum { NOWHERE = INT32_MAX };
+enum { NOWHERE = INT32_MAX, TURNS = 1 << 18 /* of milliseconds */ };
 
 struct search {
     const struct mf_measure_job *job;
@@ -38,15 +38,19 @@ static void reach(struct search *s, size_t v, int32_t far)
     s->queue[at < s->voxels ? at : at - s->voxels] = (uint32_t)v;
 }
 
+/* Asks now and then. */
+static int goes_on(size_t turn) { return turn % TURNS || mf_pulse("paths") == MF_OK; }
+
 static void expand(struct search *s)
 {
     const size_t ny = s->job->micro->slab.dims[1], nx = s->job->micro->slab.dims[2];
     const uint8_t *label = s->job->micro->phase;
 
-    while (s->waiting) {
+    for (size_t turn = 0; s->waiting; ++turn) {
         const size_t v = s->queue[s->head], x = v % nx, y = v / nx % ny;
         const int32_t far = s->far[v] + 1;
 
+        if (!goes_on(turn)) return; /* search() refuses then */
         if (++s->head == s->voxels) s->head = 0;
         --s->waiting;
         s->waits[v] = 0;
@@ -102,12 +106,12 @@ static int measure_axis(struct search *s, int axis, struct paths *paths)
     int64_t least[MF_PHASES_MAX];
 
     for (size_t v = 0; v < s->voxels; ++v) s->far[v] = NOWHERE;
-    for (size_t v = 0; v < s->voxels; ++v)
+    for (size_t v = 0; v < s->voxels && goes_on(v); ++v)
         if (coordinate(s, v, axis) == 0) reach(s, v, 1);
     MF_TRY(search(s));
     for (int p = 0; p < phases; ++p) least[p] = -NOWHERE;
     memset(paths, 0, MF_PHASES_MAX * sizeof *paths);
-    for (size_t v = 0; v < s->voxels; ++v) {
+    for (size_t v = 0; v < s->voxels && goes_on(v); ++v) {
         const uint8_t p = s->job->micro->phase[v];
 
         if (coordinate(s, v, axis) + 1 != s->job->micro->slab.dims[axis]) continue;

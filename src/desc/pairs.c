@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum { RUN = 240 }; /* so many ones fit a byte */
 
@@ -108,7 +109,7 @@ void mf_pairs_walk(const struct mf_measure_job *job, size_t planes,
     const size_t ny = job->micro->slab.dims[1], nx = job->micro->slab.dims[2], lag = job->lag;
     const int wraps = job->periodic;
 
-    for (size_t z = 0; z < job->micro->slab.count; ++z)
+    for (size_t z = 0; z < job->micro->slab.count && mf_pulse("pairs") == MF_OK; ++z)
         for (size_t r = 0; r < lag; ++r) {
             const size_t at = z * ny * nx;
 

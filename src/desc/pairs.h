@@ -54,7 +54,8 @@ struct mf_json *mf_pairs_json(const struct mf_measure_job *job, const int64_t *c
                               double offset);
 
 /** Visits all pairs of own voxels with voxels at distance r e among @p planes own and following planes. Pairs come in
- * rows of @p n: voxels a, a + 1, .. and b, b + 1, ..; slot: axis lag + r. */
+ * rows of @p n: voxels a, a + 1, .. and b, b + 1, ..; slot: axis lag + r. Breaks off where a host asks for the end, as
+ * other loops of measures do. Then mf_measures_run() refuses. */
 void mf_pairs_walk(const struct mf_measure_job *job, size_t planes,
                    void (*visit)(void *context, size_t slot, size_t a, size_t b, size_t n), void *context);
 

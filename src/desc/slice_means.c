@@ -38,7 +38,8 @@ float *mf_job_indicator(const struct mf_job *job, const struct mf_stage *stage, 
         float *at = mf_stage_at(stage, x + z * plane);
 
         run = mf_stage_run(stage, m->slab.count - z);
-        for (size_t i = 0; i < run * plane; ++i) at[i] = m->phase[z * plane + i] == want;
+        for (size_t k = z; k < z + run && mf_pulse("measuring") == MF_OK; ++k, at += plane) /* the caller asks, too */
+            for (size_t i = 0; i < plane; ++i) at[i] = m->phase[k * plane + i] == want;
         mf_stage_put(stage, x + z * plane, run * plane * sizeof *x);
     }
     return x;
@@ -127,7 +128,9 @@ static void total_phase(const struct slice_means *m, int descriptor, int phase, 
 
         mf_redistribute_fetch(m->redistribution[0], round, x, &view);
         mf_phase_count(row->form->cost(&desc, view.count, MF_COST_TOTAL));
+        mf_pulse_open();
         if (view.count) m->ops[descriptor]->total(m->plan[descriptor], &view, m->total);
+        mf_pulse_close();
     }
     keep(m, entries, desc.first, mf_descriptor_values(row, m->side, lag, phase));
 }
@@ -149,7 +152,9 @@ static void total_pair(const struct slice_means *m, int descriptor, size_t pair,
         mf_redistribute_fetch(m->redistribution[1], round, y, &second);
         mf_phase_count(descriptor == MF_CROSS ? mf_cost_s2(&desc, first.count, MF_COST_CROSS)
                                               : row->form->cost(&desc, first.count, MF_COST_TOTAL));
+        mf_pulse_open();
         if (first.count) ops_of_pairs(m, descriptor)->cross(plan, &first, &second, m->total);
+        mf_pulse_close();
     }
     keep(m, entries, desc.first, mf_descriptor_values(row, m->side, lag, (int)pair));
 }

@@ -75,6 +75,7 @@ static int spans(const struct mf_job *job)
     MF_TRY(mf_agree(job->comm, mf_clusters_room(job->comm, job->arena, &job->micro->slab, 0)));
     if (job->dry) return MF_OK;
     MF_TRY(mf_clusters_share(&counted, share));
+    MF_TRY(mf_pulse_all(job->comm, "clusters"));
     memcpy(job->out->whole[MF_WHOLE_SPANS], share[job->first], (size_t)job->out->phases * sizeof share[0]);
     return MF_OK;
 }
@@ -95,8 +96,8 @@ int mf_whole(const struct mf_job *job)
     MF_TRY(mf_space_new(job->comm, job->queue, &job->micro->slab, &opts, &w.space));
     rc = mf_agree(job->comm, take(&w));
     for (int p = 0; rc == MF_OK && !job->dry && p < job->out->phases; ++p) {
-        rc = mf_pulse_all(job->comm, "measuring");
-        if (rc == MF_OK) rc = one_phase(&w, p);
+        rc = one_phase(&w, p);
+        if (rc == MF_OK) rc = mf_pulse_all(job->comm, "measuring");
     }
     mf_stage_close(&w.stage);
     mf_arena_give(job->queue->arena, w.x);

@@ -173,6 +173,38 @@ static void at_moments(call *run, const char *options, int moments, const char *
     mesoforge_close(h.session);
 }
 
+/* Stops a measure where it counts. */
+static int stop_counting(void *context, const char *what, double share)
+{
+    int *stopped = context;
+
+    (void)share;
+    *stopped += strcmp(what, "neighbours") == 0;
+    return *stopped == 0;
+}
+
+/* A measure of seconds hears of a stop, and the session serves on. */
+static void inside_of_a_measure(void)
+{
+    enum { WIDE = 160 };
+    uint8_t *wide = calloc(WIDE * WIDE, WIDE);
+    const struct mesoforge_array a = {
+        .type = "u1", .ndim = 3, .shape = {WIDE, WIDE, WIDE}, .stride = {WIDE * WIDE, WIDE, 1}, .data = wide};
+    struct host h = start(&a);
+    mesoforge_result *r = NULL;
+    int stopped = 0;
+
+    for (size_t i = 0; wide && i < (size_t)WIDE * WIDE * WIDE; ++i) wide[i] = i / 5 % 3 == 0;
+    CHECK(mesoforge_on_progress(h.session, stop_counting, &stopped) == MESOFORGE_OK);
+    CHECK(mesoforge_characterize(h.session, h.field, "limit-to=2 measures=boundaries", &r) == MESOFORGE_STOPPED);
+    CHECK(stopped == 1 && !r);
+    CHECK(mesoforge_on_progress(h.session, NULL, NULL) == MESOFORGE_OK);
+    CHECK(mesoforge_characterize(h.session, h.field, "limit-to=2", &r) == MESOFORGE_OK);
+    mesoforge_result_free(r);
+    mesoforge_close(h.session);
+    free(wide);
+}
+
 int main(int argc, char **argv)
 {
     const int moments = argc > 1 ? atoi(argv[1]) : SANITIZED ? 4 : 12;
@@ -184,6 +216,7 @@ int main(int argc, char **argv)
                 volume[z][y][x] = sin(0.5 * x + 0.3 * y) + cos(0.4 * y - 0.2 * z) + sin(0.3 * z + 0.2 * x) > 0.4;
     srand48(7);
     CHECK(mkdtemp(folder) != NULL);
+    inside_of_a_measure();
     at_moments(measure_volume, measured, moments / 2, NULL);
     at_moments(make, made, moments / 4, NULL);
     at_moments(make, made, moments / 4, folder);

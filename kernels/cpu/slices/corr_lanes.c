@@ -7,6 +7,7 @@
 #include "src/base/bounds.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum {
     TOGETHER = 256 * 256, /* pixels from which threads share a pair */
@@ -179,11 +180,26 @@ static size_t batch_pairs(const struct mf_slice_plan *plan, const struct mf_view
     return x->ss != 1 || x->sv == 1 ? 1 : side_by_side(plan, pairs, st->pairs);
 }
 
+/* The first thread hears what the host asks for, and tells the others. */
+static int is_stopped(size_t thread, int *stopped)
+{
+    int is;
+
+    if (thread == 0 && mf_pulse_breaks("S2")) {
+#pragma omp atomic write
+        *stopped = 1;
+    }
+#pragma omp atomic read
+    is = *stopped;
+    return is;
+}
+
 /* Batches of `each` pairs to threads, of which no more than have an area take part. */
 static void deal(struct mf_slice_plan *plan, const struct mf_lanes_job *job, size_t each)
 {
     const struct state *st = plan->state;
     const size_t n = blocks(job->pairs, each);
+    int stopped = 0;
 
 #pragma omp parallel num_threads(plan->threads) if (plan->threads > 1 && n > 1)
     {
@@ -195,6 +211,7 @@ static void deal(struct mf_slice_plan *plan, const struct mf_lanes_job *job, siz
         for (size_t i = share.first; i < share.first + share.count; ++i) {
             struct mf_lanes_job mine = *job;
 
+            if (is_stopped(thread, &stopped)) break;
             mine.first = i * each;
             mine.pairs = job->pairs - mine.first < each ? job->pairs - mine.first : each;
             if (job->total) mine.total += i * job->levels * job->entries;

@@ -554,7 +554,7 @@ static void accuracy(const struct bed *b)
     close_life(&l);
 }
 
-/* Cases that four ranks do not have. What is learnt in 400 steps is no matter of the device, and an emulated one is
+/* Cases that four ranks do not have. No device changes what is learnt in 400 steps, and an emulated one is
  * slow. */
 static void rest(struct bed *b)
 {

@@ -134,10 +134,10 @@ static int boxes_of(struct asker *a, int words)
     const int asked = mf_build_layer_norm(a->b, "objects.words", mean_of(a, "objects.asked", a->in->word_share, words));
     int x = mf_build_reshape(a->b, a->in->object, (struct mf_shape){.n = 3, .d = {a->n, 1, objects * BOX}});
 
-    x = mf_build_one(a->b, MF_OP_GELU, "objects.act", mf_build_linear(a->b, "objects.see", x, wide));
+    x = mf_build_one(a->b, MF_OP_GELU, "objects.act", mf_build_linear_first(a->b, "objects.see", x, 1, wide));
     x = mf_build_two(a->b, MF_OP_MUL, "objects.chosen", flat(a, for_each(a, "objects.seen", x)),
-                     mf_build_linear(a->b, "objects.ask", asked, wide));
-    return mf_build_linear(a->b, "objects.read", x, a->width);
+                     mf_build_linear_first(a->b, "objects.ask", asked, 1, wide));
+    return mf_build_linear_second(a->b, "objects.read", x, wide, a->width);
 }
 
 /* -- attention -- */
@@ -145,15 +145,16 @@ static int boxes_of(struct asker *a, int words)
 /* x [n][rows][width] reads the rows @p from that @p seen leaves (-1: all). */
 static int read_rows(struct asker *a, const char *stream, int x, int from, int seen)
 {
-    const struct mf_attr heads = {.heads = (int)a->args->heads};
+    const struct mf_attr heads = {.heads = (int)((size_t)a->args->heads / mf_build_sharers(a->b))};
     char name[7][40];
     static const char *const part[] = {"query", "key_value", "key", "value", "attention", "output", "norm"};
     int q, kv, y;
 
     for (int i = 0; i < 7; ++i) snprintf(name[i], sizeof name[i], "%s.%s", stream, part[i]);
-    q = mf_build_linear(a->b, name[0], x, a->width);
-    kv = mf_build_linear_parts(a->b, name[1], 2, (const char *const[]){name[2], name[3]}, from, a->width);
-    y = mf_build_linear(a->b, name[5], mf_build_attention(a->b, name[4], q, kv, seen, heads), a->width);
+    q = mf_build_linear_first(a->b, name[0], x, 1, a->width);
+    kv = mf_build_linear_first_parts(a->b, name[1], 2, (const char *const[]){name[2], name[3]}, from, a->width);
+    y = mf_build_attention(a->b, name[4], q, kv, seen, heads);
+    y = mf_build_linear_second(a->b, name[5], y, a->width, a->width);
     return norm_of_sum(a, name[6], x, mf_vqa_dropout(a->b, a->in, stream, y, a->args->dropout));
 }
 
@@ -200,8 +201,9 @@ static int joined(struct asker *a, const struct streams *x, int level, int boxes
         y = mf_build_two(a->b, MF_OP_ADD, "joint.with_boxes", y, boxes);
     }
     y = mf_build_two(a->b, MF_OP_ADD, "joint.with_level", y, flat(a, for_each(a, "joint.level", level)));
-    z = mf_build_one(a->b, MF_OP_GELU, "joint.act", mf_build_linear(a->b, "joint.fc1", y, WIDER * a->width));
-    z = mf_vqa_dropout(a->b, a->in, "joint", mf_build_linear(a->b, "joint.fc2", z, a->width), a->args->dropout);
+    z = mf_build_one(a->b, MF_OP_GELU, "joint.act", mf_build_linear_first(a->b, "joint.fc1", y, 1, WIDER * a->width));
+    z = mf_build_linear_second(a->b, "joint.fc2", z, WIDER * a->width, a->width);
+    z = mf_vqa_dropout(a->b, a->in, "joint", z, a->args->dropout);
     return norm_of_sum(a, "joint.norm", y, z);
 }
 
@@ -256,6 +258,7 @@ const struct mf_arch mf_arch_vqa = {
     .name = "vqa",
     .summary = "a network that answers questions: an image tower, a text encoder, and attention between them",
     .standard = {.width = 16, .depth = 3, .heads = 4, .text_width = 64, .text_depth = 1},
+    .splits = 1,
     .head = "heads",
     .rate = 0.001,
     .ask = ask};

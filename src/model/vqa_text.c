@@ -60,14 +60,15 @@ static int layer(struct mf_build *build, const struct mf_arch_ask *in, int x, co
 {
     static const char *const part[] = {"attention.self.query", "attention.self.key", "attention.self.value"};
     const size_t width = (size_t)args->text_width;
-    const struct mf_attr heads = {.heads = (int)args->heads};
-    int y = mf_build_linear_parts(build, "attention.self.qkv", 3, part, x, width);
+    const struct mf_attr heads = {.heads = (int)((size_t)args->heads / mf_build_sharers(build))};
+    int y = mf_build_linear_first_parts(build, "attention.self.qkv", 3, part, x, width);
 
     y = mf_build_attention(build, "attention.self", y, -1, in->seen, heads);
-    x = add(build, in, "attention.output", x, mf_build_linear(build, "attention.output.dense", y, width),
-            args->dropout);
-    y = mf_build_linear(build, "intermediate.dense", x, WIDER * width);
-    y = mf_build_linear(build, "output.dense", mf_build_one(build, MF_OP_GELU, "intermediate.act", y), width);
+    y = mf_build_linear_second(build, "attention.output.dense", y, width, width);
+    x = add(build, in, "attention.output", x, y, args->dropout);
+    y = mf_build_linear_first(build, "intermediate.dense", x, 1, WIDER * width);
+    y = mf_build_one(build, MF_OP_GELU, "intermediate.act", y);
+    y = mf_build_linear_second(build, "output.dense", y, WIDER * width, width);
     return add(build, in, "output", x, y, args->dropout);
 }
 

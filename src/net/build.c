@@ -187,22 +187,28 @@ static void name_parts(struct mf_build *build, int stack, size_t n, const char *
     net->value[stack].flat = 1;
     for (size_t k = 0; k < n; ++k) {
         char *name = mf_format("%s.%s", part[k], end);
+        const int v = mf_build_part(build, name, stack, k * mf_shape_bytes(&one), one, 0);
 
-        mf_build_part(build, name, stack, k * mf_shape_bytes(&one), one, 0);
+        if (v >= 0) net->value[v].weight->shard = net->value[stack].weight->shard;
         free(name);
     }
 }
 
-int mf_build_linear_parts(struct mf_build *build, const char *name, size_t n, const char *const part[], int x,
-                          size_t columns)
+/* The last node reads these parts. */
+static int name_last(struct mf_build *build, int y, size_t n, const char *const part[])
 {
-    const int y = mf_build_linear(build, name, x, n * columns);
     const struct mf_list *list = build->list;
 
     if (y < 0) return -1;
     name_parts(build, list->node[list->nodes - 1].in[1], n, part, "weight");
     name_parts(build, list->node[list->nodes - 1].in[2], n, part, "bias");
     return y;
+}
+
+int mf_build_linear_parts(struct mf_build *build, const char *name, size_t n, const char *const part[], int x,
+                          size_t columns)
+{
+    return name_last(build, mf_build_linear(build, name, x, n * columns), n, part);
 }
 
 /* It starts as in PyTorch. */
@@ -283,6 +289,12 @@ int mf_build_linear_first(struct mf_build *build, const char *name, int x, size_
     in[1] = cut_parameter(build, name, "weight", (struct mf_shape){MF_F32, 2, {parts * own.count, k}}, spread, &shard);
     in[2] = cut_parameter(build, name, "bias", (struct mf_shape){MF_F32, 1, {parts * own.count}}, spread, &shard);
     return mf_build_node(build, MF_OP_LINEAR, (struct mf_attr){0}, name, 3, in);
+}
+
+int mf_build_linear_first_parts(struct mf_build *build, const char *name, size_t n, const char *const part[], int x,
+                                size_t hidden)
+{
+    return name_last(build, mf_build_linear_first(build, name, x, n, hidden), n, part);
 }
 
 /* Every rank adds the bias, behind the sum. */

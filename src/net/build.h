@@ -107,6 +107,8 @@ int mf_build_pick(struct mf_build *build, const char *name, const int in[5]);
  * columns, or heads, alike. Parameters have the names and the start of mf_build_linear(), which is what both are where
  * nobody shares. Source: M. Shoeybi et al., "Megatron-LM", arXiv:1909.08053, 2019, section 3. */
 int mf_build_linear_first(struct mf_build *build, const char *name, int x, size_t parts, size_t hidden);
+int mf_build_linear_first_parts(struct mf_build *build, const char *name, size_t n, const char *const part[], int x,
+                                size_t hidden); /* these columns have names: mf_build_linear_parts() */
 int mf_build_linear_second(struct mf_build *build, const char *name, int x, size_t hidden, size_t columns);
 
 /** Ranks that share layers; 1: none do. */

@@ -200,6 +200,14 @@ static struct mf_train_opts opts_of(size_t batch)
     return o;
 }
 
+/* Numbers of a whole weight. */
+static size_t count_of(const struct mf_value *value)
+{
+    const struct mf_shape whole = mf_value_whole(value);
+
+    return mf_shape_count(&whole);
+}
+
 static void open_loaded(const struct bed *b, const struct mf_comm *comm, const struct mf_dataset *set,
                         const struct mf_train_opts *o, struct mf_trainer *t)
 {
@@ -210,7 +218,7 @@ static void open_loaded(const struct bed *b, const struct mf_comm *comm, const s
         const struct mf_value *value = &t->network.net->value[v];
 
         if (!mf_value_is_weight(value)) continue;
-        read_real("", value->name, mf_shape_count(&value->shape), numbers);
+        read_real("", value->name, count_of(value), numbers);
         mf_weights_put(&t->weights, (int)v, MF_STATE_WEIGHT, numbers);
     }
     mf_weights_masters(&t->weights, 0);
@@ -238,9 +246,9 @@ static void compare_weights(const struct mf_trainer *t, double most)
         const struct mf_value *value = &t->network.net->value[v];
 
         if (!mf_value_is_weight(value)) continue;
-        read_real("end.", value->name, mf_shape_count(&value->shape), want);
-        near(value->name, got + at, want, mf_shape_count(&value->shape), most);
-        at += mf_shape_count(&value->shape);
+        read_real("end.", value->name, count_of(value), want);
+        near(value->name, got + at, want, count_of(value), most);
+        at += count_of(value);
     }
     free(want);
     free(got);
@@ -332,6 +340,25 @@ static void in_stages(const struct bed *b, const struct mf_dataset *set)
         if (ranks % n) continue;
         o.stages = n;
         o.recompute = n == ranks ? MF_RECOMPUTE_BLOCKS : MF_RECOMPUTE_NONE;
+        open_loaded(b, &b->world, set, &o, &t);
+        outputs_are(set, &t);
+        steps(&t, 1e-5, 1e-5);
+        mf_trainer_close(&t);
+    }
+}
+
+/* Ranks share layers of both towers' attention, also within two stages. */
+static void in_parts(const struct bed *b, const struct mf_dataset *set)
+{
+    const size_t ranks = (size_t)b->world.size;
+
+    for (size_t stages = 1; ranks % 2 == 0 && 2 * stages <= ranks; ++stages) {
+        struct mf_train_opts o = opts_of((ASKED + 1) / 2 / (ranks / 2 / stages));
+        struct mf_trainer t;
+
+        o.tensor = 2;
+        o.stages = stages;
+        o.recompute = stages > 1 ? MF_RECOMPUTE_BLOCKS : MF_RECOMPUTE_NONE;
         open_loaded(b, &b->world, set, &o, &t);
         outputs_are(set, &t);
         steps(&t, 1e-5, 1e-5);
@@ -460,6 +487,7 @@ int main(int argc, char **argv)
     cells(&b);
     as_in_pytorch(&b, set);
     in_stages(&b, set);
+    in_parts(&b, set);
     in_16_bits(&b, set);
     slots(&b, set);
     frozen(&b, set);

@@ -111,7 +111,7 @@ const struct mf_opt mf_train_rows[] = {
         "with --deterministic: parts of a step, a power of two; the result depends on them; left out: about 8 samples "
         "each"),
     ROW("tp", tensor, MF_LONG, NULL,
-        "ranks that share every layer (vit), and pass the same samples; left out: 1, every rank has whole layers, "
+        "ranks that share every layer (vit, vqa), and pass the same samples; left out: 1, every rank has whole layers, "
         "unless "
         "the plan finds that they do not fit, or that a step becomes a tenth shorter"),
     ROW("pp", stages, MF_LONG, NULL,

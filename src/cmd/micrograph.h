@@ -27,11 +27,6 @@
     MF_LABEL_ROWS(type, at), MF_OPT(type, "grey-values", at grey_values, MF_FLAG, NULL, \
                                     "real values in [0,1] are an indicator, not binarised")
 
-/** mf_micro_read() with --spacing, --crop and the command that was typed. Refuses as that does, and as
- * mf_spacing_fits(). Collective. */
-int mf_micrograph_read(const struct mf_session *session, const char *file, const struct mf_reals *spacing,
-                       const struct mf_longs *crop, struct mf_micro_read read, struct mf_micro *micro);
-
 /* -- where fields stay: --residency -- */
 
 /** The row of --residency in the options of a verb. */

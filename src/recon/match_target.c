@@ -20,8 +20,6 @@ static const char *or_null(const char *word) { return word && *word ? word : NUL
 int mf_recon_read(const struct mf_session *s, const struct mf_match *o, const char *file, int unhashed,
                   struct mf_micro *micro)
 {
-    double spacing[3];
-    struct mf_crop crop;
     const struct mf_micro_read read = {.command = o->command,
                                        .threshold = or_null(o->threshold),
                                        .label_count = o->labels.count,
@@ -29,14 +27,11 @@ int mf_recon_read(const struct mf_session *s, const struct mf_match *o, const ch
                                        .unit = or_null(o->unit),
                                        .dataset = or_null(o->dataset),
                                        .mask = or_null(o->mask),
-                                       .crop = mf_crop_of(&o->crop, &crop),
                                        .crop_bar = o->crop_bar,
-                                       .spacing = o->spacing.count ? spacing : NULL,
                                        .grey = o->grey_values,
                                        .unhashed = unhashed};
 
-    mf_spacing_spread(&o->spacing, spacing);
-    return mf_micro_read(s->comm, s->arena, file, &read, micro);
+    return mf_micrograph_read(s, file, &o->spacing, &o->crop, read, micro);
 }
 
 static struct mf_characterize_opts characterize_opts(const struct mf_match *o)
@@ -99,7 +94,6 @@ static int measure_all(struct mf_session *s, struct mf_match *o, struct mf_micro
     for (size_t i = 0; i < o->files.count; ++i) {
         if (o->files.count > 1 && micro[i].ndim == 3)
             return mf_fail(MF_USAGE, "'%s' is a volume; three inputs must be images", o->files.at[i]);
-        MF_TRY(mf_spacing_fits(&o->spacing, micro[i].ndim));
         MF_TRY(mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey_values, &micro[i]));
         mf_recon_fit(o, &micro[i]);
     }

@@ -15,6 +15,24 @@
 #include "src/desc/registry.h"
 #include "src/desc/slice.h"
 
+/* -- how it is read -- */
+
+int mf_micrograph_read(const struct mf_session *session, const char *file, const struct mf_reals *spacing,
+                       const struct mf_longs *crop, struct mf_micro_read read, struct mf_micro *micro)
+{
+    double edge[3];
+    struct mf_crop part;
+    int rc;
+
+    mf_spacing_spread(spacing, edge);
+    read.spacing = spacing->count ? edge : NULL;
+    read.crop = mf_crop_of(crop, &part);
+    MF_TRY(mf_micro_read(session->comm, session->arena, file, &read, micro));
+    rc = mf_spacing_fits(spacing, micro->ndim);
+    if (rc != MF_OK) mf_micro_free(micro);
+    return rc;
+}
+
 /* -- residency -- */
 
 enum mf_residency mf_residency_of(const char *residency)

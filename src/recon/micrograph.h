@@ -12,6 +12,12 @@
 #include "src/recon/workload.h"
 #include "src/session/session.h"
 
+/* -- how it is read -- */
+
+/** mf_micro_read() of @p read, and with these values. Refuses as that does, and as mf_spacing_fits(). Collective. */
+int mf_micrograph_read(const struct mf_session *session, const char *file, const struct mf_reals *spacing,
+                       const struct mf_longs *crop, struct mf_micro_read read, struct mf_micro *micro);
+
 /* -- residency: auto, device or host -- */
 
 /** The word in the planner's words. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "io/array.h"
-#include "io/crop.h"
 #include "io/names.h"
 #include "io/phases.h"
 #include "src/base/err.h"
@@ -61,7 +60,7 @@ static const char **inputs_of(const struct mf_session *session, const struct mf_
     while (mf_characterize_input(session, o, n)) ++n;
     inputs = MF_MUST(malloc((n + 1) * sizeof *inputs), "a list");
     for (size_t i = 0; i < n; ++i) inputs[i] = mf_characterize_input(session, o, i);
-    inputs[n] = o->mask;
+    inputs[n] = o->values.mask;
     *count = n + 1;
     return inputs;
 }
@@ -75,7 +74,7 @@ static int spare_inputs(const struct mf_session *session, const struct mf_charac
     int rc = mf_session_spares(session, path, n, inputs);
 
     if (rc == MF_OK) rc = mf_session_spares(session, picture, n, inputs);
-    if (rc == MF_OK) rc = mf_session_spares(session, path, 1, &o->gram_weights);
+    if (rc == MF_OK) rc = mf_session_spares(session, path, 1, &o->values.gram_weights);
     free(picture);
     free(inputs);
     return rc;
@@ -126,29 +125,12 @@ static int write_files(const struct mf_session *session, const struct mf_charact
         rc = draw(session, result, file, path, picture);
     }
     if (rc == MF_OK) mf_info("wrote %s and %s", path, picture);
-    if (rc == MF_OK) rc = mf_export(session, &o->exports, strcmp(o->compat, "mcrpy") == 0, &result->target);
+    if (rc == MF_OK) rc = mf_export(session, &o->exports, strcmp(o->values.compat, "mcrpy") == 0, &result->target);
     free(picture);
     free(path);
     free(options);
     free(results);
     return rc;
-}
-
-struct mf_json *mf_characterized_json(struct mf_characterized *result, const char *file)
-{
-    struct mf_json *one = mf_describe_json(&result->target, file, result->ndim, result->dims);
-
-    mf_crop_json(result->target.crop, one);
-    if (result->measures) mf_json_put(one, "measures", result->measures);
-    result->measures = NULL;
-    return one;
-}
-
-void mf_characterized_free(struct mf_characterized *result)
-{
-    mf_target_free(&result->target);
-    mf_json_free(result->plan);
-    mf_json_free(result->measures);
 }
 
 /** Text on standard output, or an element of @p array that is printed later. */
@@ -199,16 +181,31 @@ int mf_characterized_average(const struct mf_session *session, const struct mf_c
     return rc;
 }
 
-int mf_characterized_plans(const struct mf_session *session, size_t files, struct mf_characterized *results)
+static struct mf_json *plan_json(const struct mf_characterized *of, const char *file)
 {
-    struct mf_json *all = files > 1 ? mf_json_array() : results[0].plan;
+    static const char *const names[] = {"field", "packed", "indicator", "arena", "device"};
+    struct mf_json *plan = mf_json_object(), *shape = mf_json_array(), *sizes = mf_json_object();
+    const size_t *bytes = of->plan.bytes;
+
+    mf_json_bool(plan, "dry_run", 1);
+    mf_json_text(plan, "file", file);
+    for (int a = 3 - of->ndim; a < 3; ++a) mf_json_int(shape, NULL, (long long)of->dims[a]);
+    MF_JSON(plan, "shape", shape, "lag", of->plan.lag, "levels", of->plan.levels);
+    for (int i = 0; i < (bytes[4] ? 5 : 4); ++i) mf_json_int(sizes, names[i], (long long)bytes[i]);
+    mf_json_put(plan, "bytes", sizes);
+    return plan;
+}
+
+int mf_characterized_plans(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files,
+                           const struct mf_characterized *results)
+{
+    struct mf_json *all = mf_json_array();
     int rc = MF_OK;
 
-    for (size_t i = 0; i < files; ++i) {
-        if (files > 1 && results[i].plan) mf_json_put(all, NULL, results[i].plan);
-        results[i].plan = NULL;
-    }
-    if (session->comm->rank == 0) rc = mf_json_write(all, stdout);
+    for (size_t i = 0; i < files; ++i)
+        if (results[i].plan.levels)
+            mf_json_put(all, NULL, plan_json(&results[i], mf_characterize_input(session, o, i)));
+    if (session->comm->rank == 0) rc = mf_json_write(files > 1 ? all : mf_json_item(all, 0), stdout);
     mf_json_free(all);
     return rc;
 }

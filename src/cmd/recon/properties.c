@@ -135,7 +135,9 @@ static size_t label_span(const struct properties *o)
 int mf_properties_read(const struct mf_session *session, const struct properties *o, const char *file,
                        struct mf_micro *micro)
 {
-    const struct mf_micro_read read = {.threshold = o->threshold,
+    char *const command = mf_command_typed(session);
+    const struct mf_micro_read read = {.command = command,
+                                       .threshold = o->threshold,
                                        .label_count = o->labels.count,
                                        .labels = o->labels.at,
                                        .label_span = label_span(o),
@@ -143,8 +145,10 @@ int mf_properties_read(const struct mf_session *session, const struct properties
                                        .dataset = o->dataset,
                                        .crop_bar = o->crop_bar,
                                        .unhashed = 1};
+    const int rc = mf_micrograph_read(session, file, &o->spacing, &o->crop, read, micro);
 
-    return mf_micrograph_read(session, file, &o->spacing, &o->crop, read, micro);
+    free(command);
+    return rc;
 }
 
 static void warn_of_absent(const struct mf_longs *conducting, const struct mf_micro *micro, const char *file)

@@ -133,8 +133,12 @@ static int smooth_it(struct mf_session *s, const struct smooth *o, struct mf_mic
 static int run(struct mf_session *s, void *options)
 {
     const struct smooth *o = options;
-    const struct mf_micro_read read = {
-        .threshold = o->threshold, .label_count = o->labels.count, .labels = o->labels.at, .crop_bar = o->crop_bar};
+    char *const command = mf_command_typed(s);
+    const struct mf_micro_read read = {.command = command,
+                                       .threshold = o->threshold,
+                                       .label_count = o->labels.count,
+                                       .labels = o->labels.at,
+                                       .crop_bar = o->crop_bar};
     const struct mf_reals spacing = {.count = 0}; /* the file's */
     struct mf_micro micro = {0};
     const char *const *files, *file;
@@ -144,6 +148,7 @@ static int run(struct mf_session *s, void *options)
     mf_options_positional(s->options, &files);
     file = files[0];
     rc = mf_micrograph_read(s, file, &spacing, &o->crop, read, &micro);
+    free(command);
     stem = MF_MUST(mf_stem(file), "a file name");
     if (rc == MF_OK) rc = mf_session_path(s, stem, "_smoothed.h5", &path);
     if (rc == MF_OK) rc = mf_session_spares(s, path, 1, &file);

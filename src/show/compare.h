@@ -15,6 +15,7 @@ struct mf_compare_opts {
     const char *threshold;
     struct mf_longs labels;
     struct mf_texts descriptors;
+    struct mf_reals conductivity; /* of the phases; none: it is not compared */
     long lag, slices;
     int lag_given, periodic;
     const struct mf_crop *crop; /* NULL, or the part of the target that is read; crop_bar: what its data bar leaves */
@@ -34,6 +35,7 @@ struct mf_compared {
     struct mf_target target; /* S2, Variation, volume fractions, examples; of volumes also S2_3D and CrossS2_3D */
     struct mf_texture texture[3][MF_PHASES_MAX];
     size_t taken[3];          /* slices used for texture; 0: none of that normal */
+    float conductivity[3];    /* along z, y, x, between plates; NAN: not known */
     struct mf_json *measures; /* of the whole field, lengths in pixels: those of mf_compare_counted() and
                                  mf_compare_measures(). described: NULL */
 };

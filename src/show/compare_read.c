@@ -1,4 +1,5 @@
 /* See compare.h: one of those that are compared. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "src/desc/copies.h"
 #include "src/desc/measure.h"
 #include "src/desc/registry.h"
+#include "src/prop/sample.h"
 #include "src/show/compare.h"
 
 /* L as requested or from the target's descriptors, which may be refused; else the default, limited by the slices. */
@@ -47,6 +49,26 @@ static unsigned wholes_of(const struct mf_compared *want, int is_there)
     return bits;
 }
 
+/* Conductivities between plates, as properties finds them. Of each file anew: they are cheaper than its measures. */
+static int conduct(const struct mf_show *s, const struct mf_compare_opts *o, struct mf_compared *one)
+{
+    struct mf_conduct_columns c = mf_conduct_columns(one->micro.ndim, o->conductivity.count, o->conductivity.at);
+    float value[3], *next = value;
+
+    for (int a = 0; a < 3; ++a) one->conductivity[a] = NAN;
+    if (!o->conductivity.count) return MF_OK;
+    if (o->conductivity.count != (size_t)one->micro.phases)
+        return mf_fail(MF_INPUT, "'%s' has %d labels, but --conductivity has %zu values", one->file, one->micro.phases,
+                       o->conductivity.count);
+    if (!s->backend->flux)
+        return mf_fail(MF_DEVICE, "--conductivity: %s has no conduction; try: --device cpu", s->backend->name);
+    for (int a = 0; a < 3; ++a) c.wanted[a] &= one->micro.slab.dims[a] > 1;
+    MF_TRY(mf_conduct_columns_of(&c, s->comm, s->queue, s->arena, &one->micro, value));
+    for (int a = 0; a < 3; ++a)
+        if (c.wanted[a]) one->conductivity[a] = *next++;
+    return MF_OK;
+}
+
 int mf_compare_describe(const struct mf_show *s, const struct mf_compare_opts *o, const struct mf_compared *want,
                         struct mf_compared *one)
 {
@@ -75,6 +97,7 @@ int mf_compare_describe(const struct mf_show *s, const struct mf_compare_opts *o
     opts.cross = (more & MF_WANTS_CROSS) != 0;
     MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, &one->micro, &opts, &one->target));
     MF_TRY(count_measures(s, o, want, one));
+    MF_TRY(conduct(s, o, one));
     return mf_texture_measure(s->comm, s->arena, &one->micro, o->periodic, (size_t)o->slices, one->texture, one->taken);
 }
 

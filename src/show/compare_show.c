@@ -203,6 +203,27 @@ static void put_whole(struct mf_json *at, const char *key, const struct mf_compa
     mf_json_put(at, key, all);
 }
 
+static int conducts(const struct mf_comparison *c, int axis)
+{
+    return isfinite(c->want->conductivity[axis]) && isfinite(c->got->conductivity[axis]);
+}
+
+static void put_conductivity(struct mf_json *all, const struct mf_comparison *c)
+{
+    struct mf_json *json = mf_json_object();
+
+    for (int a = 0; a < 3; ++a) {
+        const double want = c->want->conductivity[a], got = c->got->conductivity[a];
+        struct mf_json *one;
+
+        if (!conducts(c, a)) continue;
+        mf_json_put(json, mf_axis_name(a), one = mf_json_object());
+        MF_JSON(one, "target", want, "result", got);
+        mf_json_finite(one, "error", mf_relative_error(got, want));
+    }
+    mf_json_put(all, "conductivity", json);
+}
+
 struct mf_json *mf_compare_json(const struct mf_comparison *c)
 {
     struct mf_compare_row rows[MF_COMPARE_ROWS];
@@ -219,6 +240,7 @@ struct mf_json *mf_compare_json(const struct mf_comparison *c)
     if (mf_compare_has_field(c)) mf_json_put(all, "field", field_json(c));
     if (mf_compare_has_field(c))
         mf_json_put(all, "measures", mf_compare_rows_json(mf_compare_measure_rows(c, rows), rows));
+    if (mf_compare_has_field(c) && (conducts(c, 1) || conducts(c, 2))) put_conductivity(all, c);
     put_whole(all, "s2_3d_rms", c, MF_WHOLE_S2);
     put_whole(all, "cross_s2_3d_rms", c, MF_WHOLE_CROSS);
     return all;
@@ -383,6 +405,10 @@ void mf_compare_text(FILE *to, const struct mf_comparison *c)
     reasons_text(to, c);
     for (int d = 0; d < c->sides; ++d) side_text(to, c, d);
     if (mf_compare_has_field(c)) field_text(to, c);
+    for (int a = 0; mf_compare_has_field(c) && a < 3; ++a)
+        if (conducts(c, a))
+            fprintf(to, "  conductivity along %s: %.6g, target %.6g\n", mf_axis_name(a), c->got->conductivity[a],
+                    c->want->conductivity[a]);
     mf_compare_measures_text(to, c);
     for (int k = 0; k < MF_WHOLE_SPANS; ++k) whole_text(to, c, (enum mf_whole)k);
 }

@@ -465,6 +465,28 @@ def pictures(folder):
             check((inside != 255).any(2).mean() > 0.002 and (inside != inside[0, 0]).any(), f"{panel} is empty")
 
 
+def conducts(scratch):
+    """Conductivities are those of properties, on any number of ranks, and of whole fields alone."""
+    path = lambda name: os.path.join(scratch, name + ".npy")
+    for seed in (1, 2):
+        np.save(path(f"k{seed}"), np.random.default_rng(seed).integers(0, 2, (9, 11, 10), np.uint8))
+    np.save(path("k0"), np.random.default_rng(1).integers(0, 2, (20, 22), np.uint8))
+    words = ("--limit_to", 3, "--conductivity", 0.1, 2)
+    want, got = (json.loads(runs.run(PROGRAM, "properties", path(f"k{seed}"), "--conductivity", 0.1, 2, "--json").out)["conductivity"] for seed in (1, 2))
+    for ranks in (1, 3):
+        said = json.loads(runs.run(PROGRAM, "compare", path("k1"), path("k2"), *words, "--json", ranks=ranks, mpiexec=MPIEXEC).out)["results"][0]["conductivity"]
+        for axis in "zyx":
+            check(np.isclose(said[axis]["target"], want[axis], rtol=1e-6) and np.isclose(said[axis]["result"], got[axis], rtol=1e-6)
+                  and np.isclose(said[axis]["error"], abs(got[axis] / want[axis] - 1), atol=1e-6), f"conductivity along {axis} on {ranks} ranks: {said}")
+    done = runs.run(PROGRAM, "compare", path("k1"), path("k2"), *words)
+    check(f"conductivity along z: {got['z']:.6g}, target {want['z']:.6g}" in done.out, f"as text: {done}")
+    done = runs.run(PROGRAM, "compare", path("k0"), path("k2"), *words, "--json")
+    check("--conductivity has no effect" in done.err and "conductivity" not in json.loads(done.out)["results"][0], f"an image and a volume: {done}")
+    for code, sentence, values in ((3, "has 2 labels, but --conductivity has 3 values", (0, 1, 2)), (2, "all are 0", (0, 0))):
+        done = runs.run(PROGRAM, "compare", path("k1"), path("k2"), "--conductivity", *values, ranks=2, mpiexec=MPIEXEC)
+        check(done.status == code and sentence in done.err, f"{values}: {done}")
+
+
 def shown_and_refused(folder):
     path = lambda name: os.path.join(folder, name + ".npy")
     picture = os.path.join(folder, "both.png")
@@ -488,6 +510,7 @@ with tempfile.TemporaryDirectory() as scratch:
     in_the_volume(scratch)
     further(scratch)
     measures(scratch)
+    conducts(scratch)
     pictures(scratch)
     shown_and_refused(scratch)
 finish("compare")

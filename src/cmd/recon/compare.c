@@ -14,6 +14,7 @@
 #include "src/cmd/micrograph.h"
 #include "src/cmd/recon/compare_sets.h"
 #include "src/cmd/unused.h"
+#include "src/prop/conduct.h"
 
 struct compare_cmd {
     struct mf_common common;
@@ -39,6 +40,8 @@ static const struct mf_opt rows[] = {
            "all leaves them out"),
     MF_OPT(compare_cmd, "slices", compare.slices, MF_LONG, "16",
            "volumes: slices along every axis that the seven measures look at, evenly spread; 0: all"),
+    MF_OPT(compare_cmd, "conductivity", compare.conductivity, MF_REALS, NULL,
+           "of labels 0, 1, ...: two volumes, or two images, are also compared by their effective conductivities"),
     MF_OPT(compare_cmd, "periodic", compare.periodic, MF_FLAG, NULL,
            "borders are joined (else only what lies inside counts)"),
     MF_OPT(compare_cmd, "threshold", compare.threshold, MF_TEXT, NULL,
@@ -67,6 +70,7 @@ static int check(const struct mf_session *s, void *options)
     if (mf_options_positional(s->options, NULL) < 2)
         return mf_fail(MF_USAGE, "two files are needed; try: mesoforge compare TARGET RESULT");
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to must be at least 1, not %ld", o->lag);
+    if (o->conductivity.count) MF_TRY(mf_conduct_check(o->conductivity.count, o->conductivity.at));
     MF_TRY(mf_crop_check(&cmd->crop, o->crop_bar));
     if (cmd->sets.copies < 0) return mf_fail(MF_USAGE, "--copies_of must be at least 0, not %ld", cmd->sets.copies);
     if (o->slices < 0) return mf_fail(MF_USAGE, "--slices must be at least 0 (all), not %ld", o->slices);
@@ -284,6 +288,8 @@ static int run(struct mf_session *s, void *options)
     if (rc == MF_OK && !report.fields && !want.described && mf_compare_names_measures(o))
         mf_warn(
             "measures of --descriptor_types have no effect: whole fields are compared of two images, or two volumes");
+    if (rc == MF_OK && !report.fields && o->conductivity.count)
+        mf_warn("--conductivity has no effect: whole fields are compared of two images, or two volumes");
     mf_json_free(report.results);
     mf_figure_free(&report.figure);
     mf_compared_free(&want);

@@ -66,8 +66,8 @@ int mf_compare_sets_run(struct mf_session *s, const struct mf_sets_opts *o, size
     int rc;
 
     MF_TRY(check(count, files, sets));
-    MF_UNUSED(s, "sets of samples are compared", "descriptor_types", "nl_method", "gram_weights_filename", "slices",
-              "threshold", "crop", "crop_bar", "labels");
+    MF_UNUSED(s, "sets of samples are compared", "conductivity", "descriptor_types", "nl_method",
+              "gram_weights_filename", "slices", "threshold", "crop", "crop_bar", "labels");
     rc = mf_sets_compare(&show, o, files, &both);
     if (rc == MF_OK) rc = mf_agree(s->comm, s->comm->rank == 0 ? finish(s, &both) : MF_OK);
     mf_sets_free(&both);

@@ -49,7 +49,7 @@ static unsigned wholes_of(const struct mf_compared *want, int is_there)
     return bits;
 }
 
-/* Conductivities between plates, as properties finds them. Of each file anew: they are cheaper than its measures. */
+/* Conductivities between plates, as properties finds them. */
 static int conduct(const struct mf_show *s, const struct mf_compare_opts *o, struct mf_compared *one)
 {
     struct mf_conduct_columns c = mf_conduct_columns(one->micro.ndim, o->conductivity.count, o->conductivity.at);

@@ -1,5 +1,5 @@
 /* moe: a mixture of experts over a sample's numbers, or over the features that a cnn finds in its image. An expert is
- * an mlp with relu, and the router one of half as many hidden columns as there are inputs, and at most GATE_MOST.
+ * an mlp with relu. So is the router, whose hidden columns are half as many as the inputs, and at most GATE_MOST.
  * Parameters: those of cnn without its head, gate.fc1, gate.fc2, experts.ID.fcI. */
 #include "src/model/archs.h"
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/arena_keep.h"
 #include "src/base/err.h"
 
 enum { ALIGN = 64 };
@@ -260,18 +261,51 @@ void *mf_arena_zeros(struct mf_arena *arena, size_t number, size_t size, const c
     return memory;
 }
 
+/* Under the lock. */
+static struct entry *entry_of(const struct mf_arena *a, const void *memory)
+{
+    size_t i = a->count;
+
+    while (i > 0 && a->entries[i - 1].memory != memory) --i;
+    if (i == 0) mf_die(MF_BROKEN, __FILE__, __LINE__, "memory given back that this arena did not give");
+    return &a->entries[i - 1];
+}
+
+static void forget(struct mf_arena *a, struct entry *e)
+{
+    uncount(a, e->tag, e->bytes);
+    *e = a->entries[--a->count];
+}
+
 void mf_arena_give(struct mf_arena *arena, void *memory)
 {
-    size_t i;
+    struct entry *e;
 
     if (!memory) return;
     pthread_mutex_lock(&arena->lock);
-    for (i = arena->count; i > 0 && arena->entries[i - 1].memory != memory; --i) {}
-    if (i == 0) mf_die(MF_BROKEN, __FILE__, __LINE__, "memory given back that this arena did not give");
-    uncount(arena, arena->entries[i - 1].tag, arena->entries[i - 1].bytes);
-    put_back(arena, &arena->entries[i - 1]);
-    arena->entries[i - 1] = arena->entries[--arena->count];
+    e = entry_of(arena, memory);
+    put_back(arena, e);
+    forget(arena, e);
     pthread_mutex_unlock(&arena->lock);
+}
+
+int mf_arena_keep(struct mf_arena *arena, void *memory, struct mf_kept *kept)
+{
+    struct entry *e;
+
+    if (!memory || is_inside(arena, memory) || arena->mem.context) return 0;
+    pthread_mutex_lock(&arena->lock);
+    e = entry_of(arena, memory);
+    *kept = (struct mf_kept){memory, e->bytes ? e->bytes : 1, arena->mem.release};
+    forget(arena, e);
+    pthread_mutex_unlock(&arena->lock);
+    return 1;
+}
+
+void mf_kept_free(struct mf_kept *kept)
+{
+    if (kept->memory) kept->release(NULL, kept->memory, kept->bytes);
+    kept->memory = NULL;
 }
 
 int mf_arena_book(struct mf_arena *arena, ptrdiff_t bytes, const char *tag)

@@ -9,6 +9,7 @@
 #include "include/mesoforge.h"
 #include "io/lent.h"
 #include "kernels/threads.h"
+#include "src/base/arena_keep.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/recon/characterize.h"
 
@@ -63,6 +64,7 @@ struct mesoforge_result {
     char name[MF_FIELD_NAME];     /* of its first input */
     struct mf_characterized *own; /* NULL: it is no characterization */
     uint8_t *phase;               /* of verbs that make structures: the whole */
+    struct mf_kept kept;          /* the memory of phase; none: it is of malloc() */
     int cut;                      /* but this rank's planes alone */
     struct mf_micro micro;        /* its facts, without values */
     char command[32], *options;   /* of the verb */

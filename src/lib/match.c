@@ -23,17 +23,15 @@ static int get_phase(const mesoforge_session *session, const struct mf_slab *sla
     return mf_agree(&session->comm, *got ? MF_OK : mf_fail(MF_MEMORY, "no memory for a result of %zu bytes", n));
 }
 
-static int take(void *context, const struct mf_micro *micro, const struct mf_json *json)
+/* @p phase is the result's. */
+static int put(const struct taken *to, const struct mf_micro *micro, const struct mf_json *json, uint8_t *phase)
 {
-    const struct taken *to = context;
     mesoforge_result *r = to->result;
     const struct mf_slab *slab = &micro->slab;
     const size_t phases = (size_t)micro->phases;
     const int image = slab->dims[0] == 1, cut = to->session->slabs && !image;
     const size_t dims[] = {cut ? slab->count : slab->dims[0], slab->dims[1], slab->dims[2]};
-    void *phase = NULL;
 
-    MF_TRY(get_phase(to->session, slab, micro->phase, &phase));
     r->phase = phase;
     r->micro = *micro; /* its facts */
     r->micro.phase = NULL;
@@ -49,6 +47,27 @@ static int take(void *context, const struct mf_micro *micro, const struct mf_jso
     mf_lib_result_add(r, "labels", "i8", sizeof *r->label, 1, &phases, "phase", r->label);
     r->json = mf_json_string(json);
     return MF_OK;
+}
+
+static int take(void *context, const struct mf_micro *micro, const struct mf_json *json)
+{
+    const struct taken *to = context;
+    void *phase = NULL;
+
+    MF_TRY(get_phase(to->session, &micro->slab, micro->phase, &phase));
+    return put(to, micro, json, phase);
+}
+
+/* The array itself, where nobody has another part of it. */
+static int take_made(void *context, struct mf_micro *micro, const struct mf_json *json)
+{
+    const struct taken *to = context;
+    uint8_t *phase = micro->phase;
+
+    if (to->session->comm.size > 1 || !mf_arena_keep(micro->arena, phase, &to->result->kept))
+        return take(context, micro, json);
+    micro->phase = NULL;
+    return put(to, micro, json, phase);
 }
 
 /* Collective. */
@@ -72,7 +91,7 @@ static int synthesise(mesoforge_session *session, const struct mf_cmd *verb, voi
     struct taken to = {session, r};
 
     if (o->samples) return mf_lib_print(session, verb, options, r);
-    o->take = take;
+    o->take = take_made;
     o->context = &to;
     return mf_agree(&session->comm, verb->run(&session->work, o));
 }

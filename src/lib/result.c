@@ -75,7 +75,8 @@ void mesoforge_result_free(mesoforge_result *result)
     if (!result) return;
     if (result->own) mf_characterized_free(result->own);
     free(result->own);
-    free(result->phase);
+    if (!result->kept.memory) free(result->phase);
+    mf_kept_free(&result->kept);
     free(result->options);
     free(result->json);
     free(result->printed);

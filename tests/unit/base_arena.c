@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/arena_keep.h"
 #include "src/base/err.h"
 #include "tests/check.h"
 
@@ -163,6 +164,28 @@ static void *churn(void *context)
     return NULL;
 }
 
+/* An array outlives its arena, which no longer counts it. A part of a reserve, and memory of a back end, stay. */
+static void test_keep(void)
+{
+    const struct mf_mem mem = {.alloc = take_outside, .release = give_outside};
+    struct mf_kept kept = {NULL, 0, NULL}, none = {NULL, 0, NULL};
+    struct mf_arena *arena;
+    char *array;
+
+    CHECK(mf_arena_open(&arena, &mem, 1000) == MF_OK);
+    array = mf_arena_zeros(arena, 700, 1, "field");
+    CHECK(array && mf_arena_keep(arena, array, &kept) && kept.memory == array && mf_arena_live(arena) == 0);
+    CHECK(mf_arena_reserve(arena, 512, 0) == MF_OK);
+    array = mf_arena_take(arena, 100, "field");
+    CHECK(array && !mf_arena_keep(arena, array, &none) && !mf_arena_keep(arena, NULL, &none) && !none.memory);
+    mf_arena_give(arena, array);
+    mf_arena_close(arena);
+    CHECK(outside == 700 && ((char *)kept.memory)[699] == 0);
+    mf_kept_free(&kept);
+    mf_kept_free(&kept);
+    CHECK(outside == 0);
+}
+
 static void test_threads(void)
 {
     struct mf_arena *arena;
@@ -231,6 +254,8 @@ int main(void)
     test_within();
     outside = 0;
     test_reserve();
+    outside = 0;
+    test_keep();
     test_threads();
     test_mark();
     return failures != 0;

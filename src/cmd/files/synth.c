@@ -221,7 +221,7 @@ static int build(struct synth_run *run, const double spacing[3])
 }
 
 /* For somebody who takes it. */
-static int hand_over(const struct synth_run *run)
+static int hand_over(struct synth_run *run)
 {
     struct mf_json *json = truth(run);
     const int rc = mf_agree(run->session->comm, run->opts->take(run->opts->context, &run->micro, json));

@@ -9,6 +9,8 @@
 #include "src/base/phase.h"
 #include "src/prop/flow.h"
 
+enum { FALLS = 3 }; /* the last falls of the energy, which estimate those to come */
+
 static const double LITTLE = 1e-3; /* times the tolerance */
 
 static const struct mf_flux_ops *ops(const struct mf_flow *flow) { return flow->queue->backend->flux; }
@@ -64,7 +66,8 @@ static double step(struct mf_flow *flow, double rz, double beta)
     return mf_flow_conductivity(flow, alpha * rz);
 }
 
-double mf_flow_left(const double last[MF_FLOW_FALLS])
+/* The last three falls tell those to come, at the slower of their two rates. The result is no less than the last. */
+static double left_of(const double last[FALLS])
 {
     const double rate = fmax(last[0] / last[1], last[1] / last[2]);
 
@@ -74,7 +77,7 @@ double mf_flow_left(const double last[MF_FLOW_FALLS])
 /* From the residual of x, whose energy is @p k, until little is left to fall. */
 static int iterate(struct mf_flow *flow, double k, struct mf_conduct *out)
 {
-    double before = 0, last[MF_FLOW_FALLS] = {0};
+    double before = 0, last[FALLS] = {0};
 
     for (size_t i = 0; out->steps < MF_CONDUCT_STEPS; ++i) {
         double rz, fall;
@@ -91,8 +94,8 @@ static int iterate(struct mf_flow *flow, double k, struct mf_conduct *out)
         out->history[out->steps++] = k;
         memmove(last + 1, last, sizeof last - sizeof *last);
         last[0] = fall;
-        out->left = mf_flow_left(last) / k;
-        if (i + 1 >= MF_FLOW_FALLS && out->left < flow->opts->tolerance) return MF_OK;
+        out->left = left_of(last) / k;
+        if (i + 1 >= FALLS && out->left < flow->opts->tolerance) return MF_OK;
     }
     return mf_fail(MF_NUMERIC, "conduction: no convergence in %d iterations; try: a larger --tolerance",
                    MF_CONDUCT_STEPS);

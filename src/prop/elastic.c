@@ -8,7 +8,8 @@
 #include "src/base/err.h"
 #include "src/base/phase.h"
 #include "src/prop/elastic_field.h"
-#include "src/prop/flow.h"
+
+enum { WINDOW = 16 }; /* falls of the energy, which estimate those to come */
 
 static const double LITTLE = 1e-3; /* times the tolerance */
 static const double FLOOR = 1e-4;  /* stiffness below this times the largest is as good as none */
@@ -105,36 +106,46 @@ static void begin(const struct mf_elastic_field *f, struct load *load)
     for (int k = 0; k < 6; ++k) load->energy += (double)load->strain[k] * sum[1 + k];
 }
 
+/* Estimates how far the energy will still fall, after @p n falls up to @p end. The last window of falls is to those to
+ * come as the window before is to it. The result is no less than the last fall. */
+static double left_of(size_t n, const double *end)
+{
+    const size_t window = n / 3 < WINDOW ? n / 3 : WINDOW;
+    double now = 0, before = 0;
+
+    for (size_t k = 1; k <= window; ++k) {
+        now += *(end - k);
+        before += *(end - k - window);
+    }
+    return now < before ? fmax(end[-1], now * now / (before - now)) : INFINITY;
+}
+
 /* From the residual until little is left to fall. A zero residual is the end. */
 static int iterate(const struct mf_elastic_field *f, double tolerance, struct load *load, double *energy)
 {
-    double before = 0, last[MF_FLOW_FALLS] = {0}, now, earlier = INFINITY;
+    double before = 0, fall[MF_ELASTIC_STEPS], measure; /* what falls are compared with */
 
     *energy = load->energy;
     clear(f, f->p);
     for (size_t i = 0; load->steps < MF_ELASTIC_STEPS; ++i) {
-        double rz, fall, measure; /* what falls are compared with */
+        double rz;
 
         mf_elastic_precondition(f);
         rz = dot(f, f->r, f->z);
-        fall = rz <= 0 ? 0 : step(f, load->u, rz, before > 0 ? rz / before : 0);
-        if (!isfinite(fall) || !isfinite(rz))
+        fall[i] = rz <= 0 ? 0 : step(f, load->u, rz, before > 0 ? rz / before : 0);
+        if (!isfinite(fall[i]) || !isfinite(rz))
             return mf_fail(MF_NUMERIC, "stiffness: after %zu iterations the residual is no number", load->steps);
         before = rz;
-        *energy -= fall;
+        *energy -= fall[i];
         measure = *energy + load->floor;
         load->left = 0;
-        if (!(fall > LITTLE * tolerance * measure)) return MF_OK; /* what is left is rounding */
+        if (!(fall[i] > LITTLE * tolerance * measure)) return MF_OK; /* what is left is rounding */
         ++load->steps;
-        memmove(last + 1, last, sizeof last - sizeof *last);
-        last[0] = fall;
-        now = mf_flow_left(last);
-        load->left = fmax(now, earlier); /* falls may rest for a while */
-        earlier = now;
-        if (i >= MF_FLOW_FALLS && load->left < tolerance * measure) return MF_OK;
+        load->left = left_of(i + 1, fall + i + 1);
+        if (load->left < tolerance * measure) return MF_OK;
     }
-    return mf_fail(MF_NUMERIC, "stiffness: no convergence in %d iterations; try: a larger --tolerance",
-                   MF_ELASTIC_STEPS);
+    return mf_fail(MF_NUMERIC, "stiffness: no convergence in %d iterations; try: a larger --tolerance%s",
+                   MF_ELASTIC_STEPS, f->grid.rotated ? ", or --scheme staggered" : "");
 }
 
 /* Rounding lets the residual drift from the true one. Where the energy tells so, the iteration begins again from there,

@@ -11,7 +11,6 @@
 
 enum {
     MF_FLOW_LEVELS = 24,
-    MF_FLOW_FALLS = 3,    /* the last falls of the energy, which tell those to come */
     MF_FLOW_CLOSED = 254, /* codes of cells are their phases, or: no conductor */
     MF_FLOW_PLATE = 255
 };
@@ -85,10 +84,6 @@ double mf_flow_conductivity(const struct mf_flow *flow, double energy);
 
 /** Solves from the potential in flow->x on. Collective; MF_NUMERIC, agreed. */
 int mf_flow_settle(struct mf_flow *flow, struct mf_conduct *out);
-
-/** Says how far the energy will still fall. It falls as the last three times, at the slower of their
- * two rates. It falls no less than the last time. Local. */
-double mf_flow_left(const double last[MF_FLOW_FALLS]);
 
 /** 1 / sum f / (k + z) - z over @p n phases. Local. */
 double mf_flow_mean(size_t n, const double *fraction, const double *k, double z);

@@ -31,7 +31,15 @@ static uint8_t *noise(const size_t dims[3], int phases, uint64_t seed)
     return label;
 }
 
-/* The arena then has had exactly what was measured. */
+static size_t booked;
+
+static void add_booked(void *context, const char *tag, size_t live, size_t peak)
+{
+    (void)context, (void)live;
+    if (strcmp(tag, "FFTW plans") == 0) booked = peak;
+}
+
+/* The arena then has had exactly what was measured, and FFTW no more than was counted. */
 static struct mf_elastic solve(const struct mf_comm *of, const struct mf_micro *m, const struct mf_elastic_opts *opts)
 {
     struct mf_elastic got;
@@ -41,8 +49,11 @@ static struct mf_elastic solve(const struct mf_comm *of, const struct mf_micro *
     CHECK(mf_elastic_measure(of, device.q, device.arena, m, opts) == MF_OK);
     most = mf_arena_peak(device.arena);
     mf_arena_mark(device.arena);
+    mf_fftw_mark();
     CHECK(mf_elastic(of, device.q, device.arena, m, opts, &got) == MF_OK);
     CHECK(most == mf_arena_peak(device.arena) && mf_arena_live(device.arena) == 0);
+    mf_arena_tags(device.arena, add_booked, NULL);
+    CHECK_SAYS(mf_fftw_peak() <= booked, "FFTW took %zu bytes, not %zu", mf_fftw_peak(), booked);
     return got;
 }
 

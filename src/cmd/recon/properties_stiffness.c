@@ -10,6 +10,9 @@
 #include "src/base/text.h"
 #include "src/cmd/unused.h"
 
+static const char *const order[] = {"xx", "yy", "zz", "yz", "xz", "xy"};
+static const double NOTHING = 1e-6; /* of the largest C11: no stiffness */
+
 /* -- options -- */
 
 int mf_stiffness_asked(const struct properties *o) { return o->young.count || o->poisson.count || o->stiffness.count; }
@@ -81,15 +84,38 @@ int mf_stiffness_problem(const struct properties *o, const struct mf_micro *micr
     return MF_OK;
 }
 
-int mf_stiffness_solve(struct mf_session *s, const struct mf_micro *micro, struct mf_conducted *c)
+static void warn_of_none(const struct mf_conducted *c)
+{
+    double most = 0;
+
+    for (int p = 0; p < c->phases; ++p) most = fmax(most, c->stiffness.opts.phase[p].c11);
+    for (size_t k = 0; k < 6; ++k)
+        if (!(c->stiffness.of.c[k][k] > NOTHING * most))
+            mf_warn("'%s': nothing resists a strain %s", c->file, order[k]);
+}
+
+/* The other scheme may take too many iterations; then the error of the grid stays unknown. */
+static int solve_other(struct mf_session *s, const struct mf_micro *micro, struct mf_conducted *c)
 {
     struct mf_elastic_opts other = c->stiffness.opts;
+    char why[MF_ERR_TEXT];
+    int rc;
 
+    other.scheme = other.scheme == MF_ELASTIC_ROTATED ? MF_ELASTIC_STAGGERED : MF_ELASTIC_ROTATED;
+    rc = mf_elastic(s->comm, s->queue, s->arena, micro, &other, &c->stiffness.other);
+    if (rc != MF_NUMERIC) return rc;
+    mf_err_take(why, sizeof why);
+    mf_warn("'%s': the error of the grid is unknown, as the other scheme has no result: %s", c->file, why);
+    c->has_errors = 0;
+    return MF_OK;
+}
+
+int mf_stiffness_solve(struct mf_session *s, const struct mf_micro *micro, struct mf_conducted *c)
+{
     c->boundary = "periodic";
     MF_TRY(mf_elastic(s->comm, s->queue, s->arena, micro, &c->stiffness.opts, &c->stiffness.of));
-    if (!c->has_errors) return MF_OK;
-    other.scheme = other.scheme == MF_ELASTIC_ROTATED ? MF_ELASTIC_STAGGERED : MF_ELASTIC_ROTATED;
-    return mf_elastic(s->comm, s->queue, s->arena, micro, &other, &c->stiffness.other);
+    warn_of_none(c);
+    return c->has_errors ? solve_other(s, micro, c) : MF_OK;
 }
 
 /* -- what follows -- */
@@ -241,7 +267,6 @@ static struct mf_json *errors_json(const struct mf_conducted *c)
 
 struct mf_json *mf_stiffness_json(const struct mf_conducted *c)
 {
-    static const char *const order[] = {"xx", "yy", "zz", "yz", "xz", "xy"};
     struct mf_json *json = mf_json_object(), *s = mf_json_object(), *near, *names = mf_json_array();
     const struct mf_elastic *of = &c->stiffness.of;
     double distance, steps[6];

@@ -96,21 +96,26 @@ def many(program, count, peer):
         row("32, many", "TauFactor, 48 at a time", json.loads(seconds_of([peer, "-W", "ignore", "-c", TAUFACTOR_MANY, "set.h5"])[0].strip().splitlines()[-1])[1], "", "", "", "")
 
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("program")
-parser.add_argument("--edges", type=int, nargs="*", default=[64, 128])
-parser.add_argument("--many", type=int, default=0, metavar="N")
-parser.add_argument("--taufactor", metavar="PYTHON")
-parser.add_argument("--porespy", metavar="PYTHON")
-args = parser.parse_args()
-PROGRAM = os.path.abspath(args.program)
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    row("edge", "program", "solver [s]", "whole [s]", "iterations", "error of tau", "bytes/voxel")
-    small = blobs(PROGRAM, 8)
-    START = min(ours(PROGRAM, small, 1e-3)[1] for _ in range(3))
-    for length in args.edges:
-        compare(PROGRAM, length, START, [("TauFactor", args.taufactor, TAUFACTOR, "plates"), ("PoreSpy", args.porespy, PORESPY, "centres")])
-    if args.many:
-        many(PROGRAM, args.many, args.taufactor)
-    os.chdir("/")
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--edges", type=int, nargs="*", default=[64, 128])
+    parser.add_argument("--many", type=int, default=0, metavar="N")
+    parser.add_argument("--taufactor", metavar="PYTHON")
+    parser.add_argument("--porespy", metavar="PYTHON")
+    args = parser.parse_args()
+    program = os.path.abspath(args.program)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        row("edge", "program", "solver [s]", "whole [s]", "iterations", "error of tau", "bytes/voxel")
+        small = blobs(program, 8)
+        start = min(ours(program, small, 1e-3)[1] for _ in range(3))
+        for length in args.edges:
+            compare(program, length, start, [("TauFactor", args.taufactor, TAUFACTOR, "plates"), ("PoreSpy", args.porespy, PORESPY, "centres")])
+        if args.many:
+            many(program, args.many, args.taufactor)
+        os.chdir("/")
+
+
+if __name__ == "__main__":
+    main()

@@ -239,8 +239,10 @@ int mf_infer_check_streams(const struct mf_session *s, long zero, const char *of
     if (zero && host)
         return mf_fail(MF_USAGE,
                        "--zero 3 and --offload-weights host: weights are cut among ranks, or in host memory; leave one "
-                       "of them out, or take --%s with host memory",
-                       mf_options_knows(s->options, "tp") ? "tp" : "pp");
+                       "of them out%s",
+                       mf_options_knows(s->options, "tp")   ? ", or take --tp with host memory"
+                       : mf_options_knows(s->options, "pp") ? ", or take --pp with host memory"
+                                                            : "");
     if (host && mf_place_map_has_cores(map))
         return mf_fail(MF_USAGE,
                        "--offload-weights host and 'cpu' in --map: the cores compute what is there; leave one "

@@ -12,7 +12,6 @@
 #include "src/base/half.h"
 #include "src/model/stages.h"
 #include "src/model/weights.h"
-#include "src/net/pass.h"
 
 /* The sample, noise level and condition; of masks: whether the own value stays, whether the other comes, and those. */
 enum { INPUTS = 3, KEEP = 0, PUT, OTHER };
@@ -142,18 +141,18 @@ static void cut(struct mf_model *m)
 }
 
 /* Host memory is another one beside a GPU alone. */
-static void stream(struct mf_model *m)
+void mf_model_stream(const struct mf_model_stream *s, struct mf_list *list, const struct mf_queue *queue,
+                     struct mf_layout *layout)
 {
-    const struct mf_model_stream *s = &m->wish.stream;
     int *number;
     size_t parts;
 
-    if (s->parts == 0 || (s->comm ? s->comm->size == 1 : !mf_apart(m->queue))) return;
-    number = MF_MUST(malloc((m->net->values + 1) * sizeof *number), "parts of weights");
-    parts = s->leave(m->list, s->parts, number);
-    m->layout = (struct mf_layout){.offload = !s->comm, .pieces = 1};
-    if (s->comm) m->layout.pieces = (size_t)s->comm->size, m->layout.piece = (size_t)s->comm->rank;
-    mf_pass_stream(m->net, parts, number, &m->layout);
+    if (s->parts == 0 || (s->comm ? s->comm->size == 1 : !mf_apart(queue))) return;
+    number = MF_MUST(malloc((list->net->values + 1) * sizeof *number), "parts of weights");
+    parts = s->leave(list, s->parts, number);
+    *layout = (struct mf_layout){.offload = !s->comm, .pieces = 1};
+    if (s->comm) layout->pieces = (size_t)s->comm->size, layout->piece = (size_t)s->comm->rank;
+    mf_pass_stream(list->net, parts, number, layout);
     free(number);
 }
 
@@ -176,7 +175,7 @@ static int build(struct mf_model *m)
     MF_TRY(keep_layers(m));
     mf_pass_fuse(m->list, MF_RECOMPUTE_NONE, MF_SCOPE_ALL);
     if (m->wish.cut) cut(m);
-    stream(m);
+    mf_model_stream(&m->wish.stream, m->list, m->queue, &m->layout);
     MF_TRY(mf_pass_plan(m->list, m->queue));
     mf_pass_live(m->net);
     return MF_OK;

@@ -15,6 +15,7 @@
 
 #include "kernels/backend.h"
 #include "src/model/card.h"
+#include "src/net/pass.h"
 
 struct mf_model;
 
@@ -41,6 +42,11 @@ struct mf_model_stream {
     /** Says whose weights leave, as mf_parts_leave(). */
     size_t (*leave)(const struct mf_list *list, size_t parts, int *number);
 };
+
+/** Takes these weights from the device, for a net whose only list is @p list, behind pass fuse. Sets @p layout, which
+ * the caller frees; nothing where all weights stay. Local. */
+void mf_model_stream(const struct mf_model_stream *stream, struct mf_list *list, const struct mf_queue *queue,
+                     struct mf_layout *layout);
 
 /** How a model is opened. Values of its network have names (mf_value_find()), and are read as float [batch][..]. */
 struct mf_model_wish {

@@ -389,6 +389,7 @@ int mf_network_make(const struct mf_network_wish *wish, struct mf_queue *queue, 
         note_reads(n, n->evaluate.list, &n->evaluate);
     }
     mf_pass_fetch(n->evaluate.list, &n->layout);
+    mf_model_stream(&wish->stream, n->evaluate.list, queue, &n->layout);
     n->biases = join_biases(n->net);
     MF_TRY(plan(n, wish->tuning));
     mf_pass_live(n->net);

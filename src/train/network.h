@@ -6,6 +6,7 @@
 
 #include "kernels/stage.h"
 #include "kernels/tuning.h"
+#include "src/model/model.h"
 #include "src/model/registry.h"
 #include "src/model/weights.h"
 #include "src/net/build.h"
@@ -50,7 +51,8 @@ struct mf_network_wish {
     enum mf_op_id optimiser;
     struct mf_attr moments; /* its constants */
     double average;         /* share of a moving average of the parameters that stays in a step; 0: there is none */
-    size_t bucket;          /* about as many bytes of gradients are summed together */
+    struct mf_model_stream stream; /* of a network that is not trained */
+    size_t bucket;                 /* about as many bytes of gradients are summed together */
 };
 
 /** A list that reads a batch, and the losses of its heads: of this batch's rows the part of the step's mean. */

@@ -88,7 +88,8 @@ void mf_scorer_look(struct mf_scorer *m, const struct mf_batch *batch, float *co
     set_rows(m);
     mf_walk_numbers(m->walk)[MF_NUMBER_SAMPLE] = 0;
     walk(m, batch);
-    for (size_t h = 0; h < m->network->heads; ++h) fetch(m, h, batch->n, output[h]);
+    for (size_t h = 0; batch && h < m->network->heads; ++h) fetch(m, h, batch->n, output[h]);
+    m->queue->backend->sync(m->queue);
     mf_feed_settle(m, 0);
 }
 
@@ -300,19 +301,26 @@ void mf_scores_free(struct mf_scores *s)
 
 /* -- the network of a file -- */
 
-static int open_own(const struct mf_model_card *c, struct mf_scorer *m)
+static int make_own(const struct mf_model_card *c, struct mf_scorer *m)
 {
     const struct mf_network_wish wish = {.arch = c->arch,
                                          .args = c->args,
                                          .task = *m->task,
                                          .dims = {c->dims[0], c->dims[1], c->dims[2], c->dims[3]},
                                          .batch = m->batch,
-                                         .ranks = 1};
-    struct mf_weights weights;
+                                         .ranks = 1,
+                                         .stream = m->stream};
 
     m->network = m->own = MF_MUST(calloc(1, sizeof *m->own), "a network");
-    MF_TRY(mf_model_card_blame(c, mf_network_make(&wish, m->queue, m->own)));
-    MF_TRY(mf_walk_open(&m->walk, m->own->net, m->queue, MF_WALK_PLANNED, NULL));
+    return mf_model_card_blame(c, mf_network_make(&wish, m->queue, m->own));
+}
+
+static int load_own(const struct mf_model_card *c, struct mf_scorer *m, const struct mf_walk_memory *memory)
+{
+    struct mf_weights weights;
+
+    MF_TRY(mf_walk_open(&m->walk, m->own->net, m->queue, MF_WALK_PLANNED, memory));
+    if (m->stages.arrays) mf_walk_exchange(m->walk, mf_arrays_exchanges(m->stages.arrays));
     weights = mf_network_weights(m->own, m->walk, NULL);
     mf_feed_open(m);
     return mf_weights_load(&weights, c->file, NULL);
@@ -320,11 +328,16 @@ static int open_own(const struct mf_model_card *c, struct mf_scorer *m)
 
 int mf_scorer_open(const struct mf_model_card *card, struct mf_scorer *m)
 {
-    return mf_agree(m->comm, open_own(card, m));
+    struct mf_walk_memory memory;
+
+    MF_TRY(mf_agree(m->comm, make_own(card, m)));
+    MF_TRY(mf_stages_open(&m->stages, m->stream.comm, 1, 1, NULL, m->own->net, m->queue, &memory));
+    return mf_agree(m->comm, load_own(card, m, &memory));
 }
 
 void mf_scorer_close(struct mf_scorer *m)
 {
+    mf_stages_close(&m->stages);
     mf_walk_close(m->walk);
     if (m->own) mf_network_free(m->own);
     free(m->own);

@@ -88,7 +88,10 @@ struct mf_scorer {
     const struct mf_network *network;
     struct mf_walk *walk;
     struct mf_feeder *feeder; /* batches on their way to the device */
-    struct mf_network *own;   /* of mf_scorer_open() */
+    /* of mf_scorer_open(): */
+    struct mf_model_stream stream;
+    struct mf_network *own;
+    struct mf_stages stages; /* of ranks that cut weights */
 };
 
 struct mf_trainer {
@@ -147,7 +150,8 @@ struct mf_step {
 };
 
 /** Gives the network of a scorer a batch, at most scorer->batch items. The outputs of every head, [n][numbers of the
- * head], come to @p output [heads]. Local: no other rank is needed. */
+ * head], come to @p output [heads]. Local, but where ranks cut the weights. Then all look as often, those without a
+ * batch by NULL. */
 void mf_scorer_look(struct mf_scorer *scorer, const struct mf_batch *batch, float *const output[]);
 
 /** The options of the training beside one that has it. Its plan is the same. */

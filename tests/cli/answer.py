@@ -67,6 +67,8 @@ def files_and_ranks():
     one = answers(*words)
     for ranks in 2, 3:
         check(answers(*words, ranks=ranks) == one, f"answers on {ranks} ranks")
+    check(answers(*words, "--zero", 3, ranks=3) == one, "ranks cut the weights, and share the samples")
+    check(answers(*words, "--device", "shadow", "--offload-weights", "host") == one, "weights in host memory")
     check(len(one) == 2 * 62 and [a["type"] for a in one[:2]] == ["connected", "morphology"], "an answer for each sample and question")
     check(all(abs(one[k]["probabilities"][a] - p) < 1e-6 for k in range(2) for a, p in one[8 + k]["probabilities"].items()), "a file and the same sample of a set")
     mean = {k: (one[8]["probabilities"][k] + one[10]["probabilities"][k]) / 2 for k in one[8]["probabilities"]}

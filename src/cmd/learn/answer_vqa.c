@@ -1,4 +1,5 @@
 /* infer answer: answers to questions about micrographs, by a network that train vqa made. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(answer, "question", question, MF_TEXTS, NULL, "questions, each in quotes; they stand behind the files"),
     MF_OPT(answer, "type", type, MF_TEXTS, NULL, "type of all questions, or that of each; left out: the words tell it"),
     MF_OPT_END};
-static const struct mf_opt *const tables[] = {rows, mf_infer_file_rows, mf_log_view_rows, mf_common_opts, NULL};
+static const struct mf_opt *const tables[] = {
+    rows, mf_infer_file_rows, mf_infer_stream_rows, mf_log_view_rows, mf_common_opts, NULL};
 
 /* The verb: its options, and the network that answers. */
 struct asking {
@@ -34,8 +36,12 @@ static int open(const struct mf_session *session, const struct mf_infer_cmd *opt
 {
     struct asking *asking = context;
 
-    return mf_answerer_open(session, model, &asking->o->question, &asking->o->type, (size_t)options->batch,
-                            &asking->answerer, net);
+    asking->answerer = (struct mf_answerer){.session = session,
+                                            .questions = asking->o->question.count,
+                                            .batch = (size_t)options->batch,
+                                            .crew = {.wish.zero = (int)options->zero, .sharers = session->comm}};
+    if (strcmp(options->offload, "host") == 0) asking->answerer.crew.streamed = SIZE_MAX;
+    return mf_answerer_open(model, &asking->o->question, &asking->o->type, &asking->answerer, net);
 }
 
 /* ---- what is printed ---- */
@@ -162,23 +168,25 @@ const struct mf_cmd mf_cmd_infer_answer = {
     .name = "infer answer",
     .summary = "answer questions about microstructures by a trained model",
     .synopsis = "MODEL.safetensors FILE ... --question TEXT ... [--type TYPE] [--threshold otsu] [--json]",
-    .text = "Asks a model of train vqa about images. Every question is asked of every file, and of every sample of a "
-            "dataset. The type of a question decides among which answers the model chooses. Nobody says it here, so "
-            "the words tell it: the model's file counts in which questions they stood when it learnt. A question of "
-            "other words is refused, as is one whose words fit several types; --type names its type. In questions of "
-            "synth, dark is phase 0 (the first of --labels) and light is phase 1. A line names words that the model "
-            "does not know; then the answer may be to another question. The most probable answer is printed, with its "
-            "probability. Objects of a dataset are shown to it; in other images of two phases the program finds the "
-            "largest components, as in synth. A text that is longer than those of the training is cut, and a line "
-            "says so.\n\n"
-            "A file that is larger than the samples of the training is cut into tiles of their size, and the answer "
-            "is the mean over these. Ask about a crop where the whole image matters. Files are read as those of infer "
-            "classify. Images unlike those that were learnt may get wrong answers; characterize --measures clusters "
-            "measures percolation.\n\n"
-            "  mesoforge infer answer run/model.safetensors steel.png --threshold otsu \\\n"
-            "      --question \"does the dark phase percolate from left to right?\"\n"
-            "  mesoforge infer answer run/model.safetensors asked.h5 --output answers.csv \\\n"
-            "      --question \"what is the morphology?\" \"is the light phase connected?\"\n",
+    .text =
+        "Asks a model of train vqa about images. Every question is asked of every file, and of every sample of a "
+        "dataset. The type of a question decides among which answers the model chooses. Nobody says it here, so "
+        "the words tell it: the model's file counts in which questions they stood when it learnt. A question of "
+        "other words is refused, as is one whose words fit several types; --type names its type. In questions of "
+        "synth, dark is phase 0 (the first of --labels) and light is phase 1. A line names words that the model "
+        "does not know; then the answer may be to another question. The most probable answer is printed, with its "
+        "probability. Objects of a dataset are shown to it; in other images of two phases the program finds the "
+        "largest components, as in synth. A text that is longer than those of the training is cut, and a line "
+        "says so.\n\n"
+        "A file that is larger than the samples of the training is cut into tiles of their size, and the answer "
+        "is the mean over these. Ask about a crop where the whole image matters. Files are read as those of infer "
+        "classify. With --zero 3 ranks cut the weights, and with --offload-weights host these stand in host memory. "
+        "Images unlike those that were learnt may get wrong answers; characterize --measures clusters "
+        "measures percolation.\n\n"
+        "  mesoforge infer answer run/model.safetensors steel.png --threshold otsu \\\n"
+        "      --question \"does the dark phase percolate from left to right?\"\n"
+        "  mesoforge infer answer run/model.safetensors asked.h5 --output answers.csv \\\n"
+        "      --question \"what is the morphology?\" \"is the light phase connected?\"\n",
     .tables = tables,
     .size = sizeof(struct answer),
     .positional_max = 4096,

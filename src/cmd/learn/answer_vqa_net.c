@@ -284,6 +284,7 @@ static int look(struct mf_answerer *a, size_t first, size_t n, float *output, si
         id[r] = first + r;
         memcpy(a->row + r * a->numbers, input_of(a, id[r] / a->questions), a->numbers * sizeof *a->row);
     }
+    (void)mf_crew_walks(&a->crew, 1);
     mf_scorer_look(&a->scorer, &(struct mf_batch){.n = n, .id = id, .input = a->row}, a->output);
     for (size_t r = 0; r < n; ++r) {
         const struct mf_question *q = &a->question[id[r] % a->questions];
@@ -316,6 +317,13 @@ static int answer(void *of, size_t n, float *output)
     return MF_OK;
 }
 
+static void stay(void *of)
+{
+    struct mf_answerer *a = of;
+
+    while (mf_crew_walks(&a->crew, 0)) mf_scorer_look(&a->scorer, NULL, NULL);
+}
+
 /* ---- opening ---- */
 
 static int take_questions(struct mf_answerer *a, const struct mf_texts *texts)
@@ -345,10 +353,11 @@ static void take_memory(struct mf_answerer *a)
         a->output[h] = MF_MUST(calloc(a->batch * network->head[h].numbers, sizeof *a->output[h]), "outputs");
 }
 
-int mf_answerer_open(const struct mf_session *s, const char *model, const struct mf_texts *questions,
-                     const struct mf_texts *type, size_t batch, struct mf_answerer *a, struct mf_infer_net *net)
+int mf_answerer_open(const char *model, const struct mf_texts *questions, const struct mf_texts *type,
+                     struct mf_answerer *a, struct mf_infer_net *net)
 {
-    *a = (struct mf_answerer){.session = s, .questions = questions->count, .batch = batch};
+    const struct mf_session *s = a->session;
+
     MF_TRY(mf_agree(s->comm, mf_model_card_open(model, &a->card)));
     MF_TRY(mf_safetensors_same(s->comm, a->card.file));
     MF_TRY(mf_agree(s->comm, mf_task_load(&a->card, &a->task)));
@@ -357,11 +366,17 @@ int mf_answerer_open(const struct mf_session *s, const char *model, const struct
     make_set(a, questions);
     MF_TRY(mf_agree(s->comm, take_questions(a, questions)));
     MF_TRY(mf_agree(s->comm, take_types(a, type)));
-    a->scorer = (struct mf_scorer){
-        .comm = s->comm, .arena = s->arena, .queue = s->queue, .set = &a->set, .task = &a->task, .batch = batch};
+    a->scorer = (struct mf_scorer){.comm = s->comm,
+                                   .arena = s->arena,
+                                   .queue = s->queue,
+                                   .set = &a->set,
+                                   .task = &a->task,
+                                   .batch = a->batch,
+                                   .stream = mf_crew_stream(&a->crew)};
     MF_TRY(mf_scorer_open(&a->card, &a->scorer));
     take_memory(a);
     *net = (struct mf_infer_net){a, &a->card, numbers_of(a), feed, feed_input, answer, NULL, open_set, feed_id};
+    if (a->crew.wish.zero) net->stay = stay;
     return MF_OK;
 }
 

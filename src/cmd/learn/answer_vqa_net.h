@@ -2,6 +2,7 @@
 #ifndef MF_CMD_LEARN_ANSWER_VQA_NET_H
 #define MF_CMD_LEARN_ANSWER_VQA_NET_H
 
+#include "src/cmd/learn/crew.h"
 #include "src/cmd/learn/infer.h"
 #include "src/train/learn_vqa.h"
 #include "src/train/train.h"
@@ -17,8 +18,11 @@ struct mf_question {
 
 /** Questions, and the network. All samples get the same questions. */
 struct mf_answerer {
+    /* the caller sets: */
     const struct mf_session *session;
     size_t questions, batch; /* batch: samples that are asked about together, at most */
+    struct mf_crew crew;     /* all ranks: whether they cut the weights, and parts in host memory */
+    /* mf_answerer_open() sets: */
     struct mf_question *question;
     struct mf_model_card card;
     struct mf_task task;
@@ -38,8 +42,8 @@ int mf_answerer_check(const struct mf_texts *questions);
 /** Opens a model. @p type: that of all questions, or of each; none: the words tell it. Says a text that is cut. Refuses
  * (agreed) with MF_USAGE a model that reads no text. The same holds for a type that it does not know, and for words
  * that it never read. MF_INPUT, MF_MEMORY. Collective. The caller closes it in every case. */
-int mf_answerer_open(const struct mf_session *session, const char *model, const struct mf_texts *questions,
-                     const struct mf_texts *type, size_t batch, struct mf_answerer *answerer, struct mf_infer_net *net);
+int mf_answerer_open(const char *model, const struct mf_texts *questions, const struct mf_texts *type,
+                     struct mf_answerer *answerer, struct mf_infer_net *net);
 void mf_answerer_close(struct mf_answerer *answerer);
 
 #endif

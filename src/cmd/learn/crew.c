@@ -104,11 +104,16 @@ static void free_placing(struct placing *p)
     mf_device_map_free(&p->placement);
 }
 
+struct mf_model_stream mf_crew_stream(const struct mf_crew *c)
+{
+    return c->wish.zero ? (struct mf_model_stream){c->sharers, SIZE_MAX, mf_parts_leave}
+                        : (struct mf_model_stream){NULL, c->streamed, mf_parts_leave};
+}
+
 static struct mf_model_wish wish_of(const struct mf_crew *c, size_t batch, const struct mf_model_cut *cut)
 {
-    struct mf_model_wish wish = {.batch = batch, .stream = {NULL, c->streamed, mf_parts_leave}};
+    struct mf_model_wish wish = {.batch = batch, .stream = mf_crew_stream(c)};
 
-    if (c->wish.zero) wish.stream = (struct mf_model_stream){c->sharers, SIZE_MAX, mf_parts_leave};
     if (c->stages > 1) wish.cut = cut;
     return wish;
 }

@@ -33,6 +33,9 @@ int mf_crew_model(const struct mf_crew *crew, const char *path, size_t batch, st
 int mf_crew_foresee(const struct mf_crew *crew, const struct mf_model_card *card, size_t batch, struct mf_queue *queue,
                     struct mf_model_needs *needs);
 
+/** The weights of a network of the crew that are not on the device. */
+struct mf_model_stream mf_crew_stream(const struct mf_crew *crew);
+
 /** Ranks that cut weights walk equally often. With @p walks: this one is about to. Without: it has no samples left, and
  * walks along as long as the answer is 1. 0: all are ready. Collective over all ranks; at once 1 or 0 without zero. */
 int mf_crew_walks(const struct mf_crew *crew, int walks);

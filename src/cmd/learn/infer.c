@@ -36,8 +36,10 @@ static const struct mf_opt crew_rows[] = {
     MF_OPT(mf_infer_cmd, "pp", stages, MF_LONG, NULL, "ranks that run the model together, as stages of a pipeline"),
     MF_OPT(mf_infer_cmd, "map", map, MF_TEXT, NULL,
            "which stage has which part of the model (mesoforge map). Stages are named cpu, cuda:N or rank:N"),
-    MF_STREAM_ROWS(mf_infer_cmd), MF_OPT_END};
-const struct mf_opt *const mf_infer_tables[] = {mf_infer_file_rows, crew_rows, mf_log_view_rows, mf_common_opts, NULL};
+    MF_OPT_END};
+const struct mf_opt mf_infer_stream_rows[] = {MF_STREAM_ROWS(mf_infer_cmd), MF_OPT_END};
+const struct mf_opt *const mf_infer_tables[] = {mf_infer_file_rows, crew_rows,      mf_infer_stream_rows,
+                                                mf_log_view_rows,   mf_common_opts, NULL};
 
 struct job {
     struct mf_session *session;
@@ -62,7 +64,7 @@ struct job {
     struct mf_predictions predictions;
 };
 
-static int wants_host(const struct mf_infer_cmd *o) { return o->offload && strcmp(o->offload, "host") == 0; }
+static int wants_host(const struct mf_infer_cmd *o) { return strcmp(o->offload, "host") == 0; }
 
 static struct mf_reader_wish reading(const struct job *job)
 {
@@ -552,6 +554,6 @@ int mf_infer_check(const struct mf_session *session, const void *options, const 
         return mf_fail(MF_USAGE, "no %s; try: mesoforge %s run/model.safetensors FILE", n ? "file" : "model", verb);
     if (mf_options_knows(session->options, "pp") && mf_options_given(session->options, "pp") && o->stages < 1)
         return mf_fail(MF_USAGE, "--pp %ld: it must be at least 1", o->stages);
-    if (o->offload) MF_TRY(mf_infer_check_streams(session, o->zero, o->offload, o->map));
+    MF_TRY(mf_infer_check_streams(session, o->zero, o->offload, o->map));
     return mf_predict_check(session, verb, o->batch);
 }

@@ -12,7 +12,7 @@ struct mf_infer_cmd {
     long batch, stages, zero;
 };
 
-extern const struct mf_opt mf_infer_file_rows[]; /* of files alone */
+extern const struct mf_opt mf_infer_file_rows[], mf_infer_stream_rows[]; /* of files; of weights elsewhere */
 extern const struct mf_opt *const mf_infer_tables[];
 
 #define MF_INFER_TEXT                                                                                                  \

@@ -300,27 +300,54 @@ static int fits_since(const struct mf_plan *plan, size_t before)
     return plan->candidates > before && plan->candidate[plan->candidates - 1].fits;
 }
 
-/* Each further way on a layout, by the first level that fits. */
-static int try_ways(struct search *s, const struct mf_placement *place, double seconds)
+/* The candidate that has the plain way on a layout, and fits; NULL: there is none. */
+static const struct mf_plan_candidate *plain_on(const struct mf_plan *plan, const struct mf_placement *place)
 {
-    const size_t levels = levels_of(s, place->apart), before = s->plan->candidates;
+    for (size_t i = 0; i < plan->candidates; ++i) {
+        const struct mf_plan_candidate *c = &plan->candidate[i];
 
-    for (size_t way = 1; way < s->workload->ways(s->ask->context, place, seconds); ++way)
-        for (size_t k = 0; k < levels && (k == 0 || !fits_since(s->plan, before)); ++k)
+        if (c->way == 0 && c->fits && c->device == place->device && c->ranks == place->ranks &&
+            c->nodes == place->nodes)
+            return c;
+    }
+    return NULL;
+}
+
+static int count_ways(struct search *s, const struct mf_placement *place, size_t *ways)
+{
+    const struct mf_plan_candidate *plain = plain_on(s->plan, place);
+    struct mf_plan_cost cost;
+
+    if (plain) MF_TRY(price(s, place, plain, &cost));
+    *ways = s->workload->ways(s->ask->context, place, plain ? &plain->settings : NULL, plain ? &cost : NULL);
+    return MF_OK;
+}
+
+/* Each further way on a layout, by the first level that fits. */
+static int try_ways(struct search *s, const struct mf_placement *place)
+{
+    const size_t levels = levels_of(s, place->apart);
+    size_t ways;
+
+    MF_TRY(count_ways(s, place, &ways));
+    for (size_t way = 1; way < ways; ++way)
+        for (size_t k = 0, before = s->plan->candidates; k < levels && !fits_since(s->plan, before); ++k)
             MF_TRY(try_layout(s, place, way * levels + k));
     return MF_OK;
 }
 
+/* Fewer ranks than the plain way needs would hardly be faster. */
 static int search_device(struct search *s, int device, struct mf_layouts *layouts)
 {
     const struct mf_plan_candidate *plain;
-    double seconds;
+    size_t least;
 
     MF_TRY(mf_layouts_make(s->ask, device, layouts));
     MF_TRY(search_plain(s, device, layouts));
     plain = mf_plan_choose(s->plan, device);
-    seconds = plain ? plain->seconds : 0;
-    for (size_t i = 0; s->workload->ways && i < layouts->count; ++i) MF_TRY(try_ways(s, &layouts->at[i], seconds));
+    least = plain ? plain->ranks : 0;
+    for (size_t i = 0; s->workload->ways && i < layouts->count; ++i)
+        if (layouts->at[i].ranks >= least) MF_TRY(try_ways(s, &layouts->at[i]));
     return MF_OK;
 }
 

@@ -119,9 +119,10 @@ struct mf_plan_workload {
     /** Levels of settings, the least intrusive first. A level is tried only if the one before fits on no layout. */
     size_t (*levels)(const void *context, int apart);
 
-    /** Ways in which ranks can divide the work, with the plain one. Where that fits, another must gain 10 %. Its step
-     * takes @p seconds, or it does not fit: 0. NULL: there is one way. */
-    size_t (*ways)(const void *context, const struct mf_placement *place, double seconds);
+    /** Ways in which ranks can divide the work, with the plain one. Where that fits on these ranks, another must gain
+     * 10 %: then @p settings and @p cost are those of its step, else NULL. NULL: there is one way. */
+    size_t (*ways)(const void *context, const struct mf_placement *place, const struct mf_plan_numbers *settings,
+                   const struct mf_plan_cost *cost);
 
     /**
      * A setting of a level. With N levels, those of way k begin at k N.

@@ -93,6 +93,8 @@ static struct mf_train_range range_of(struct mf_train_range wished, size_t asked
     return wished.most ? wished : (struct mf_train_range){is, is};
 }
 
+enum { MOST_STAGES = 8 }; /* lists of n stages are made n^2 / 2 times */
+
 static int is_in(struct mf_train_range range, size_t n) { return (int)n >= range.least && (int)n <= range.most; }
 
 /* Ranks that share layers are on one node. A stage has a block, at least. Fewer ranks with other samples would make
@@ -102,7 +104,7 @@ static int may_be(const struct mf_train_work *w, const struct mf_placement *plac
     const struct mf_arch_args *a = &w->opts->args;
     int rc;
 
-    if (w->batch && w->passes) return 0;
+    if ((w->batch && w->passes) || stages > MOST_STAGES) return 0;
     if (place->ranks % (tensor * stages) || (long)stages > a->depth + a->text_depth + 1) return 0;
     if (place->nodes > 1 && place->per_node % tensor) return 0;
     rc = mf_arch_can_split(w->opts->arch, a, tensor);
@@ -157,15 +159,23 @@ static const struct mf_train_work *in_plan(const struct mf_train_work *w, size_t
 }
 
 /* Trials and other ways are worthwhile only if a step takes at least this long. */
-static const double WORTH_SECONDS = 0.01;
+static const double WORTH_SECONDS = 0.01, WORTH = 0.1;
 
-static size_t ways(const void *context, const struct mf_placement *place, double seconds)
+/* Each way has the same arithmetic, if nothing is computed again. */
+static int may_gain(const struct mf_plan_numbers *settings, const struct mf_plan_cost *cost)
 {
-    const struct mf_train_work *w = work_of(context);
+    const double kept = mf_plan_get(settings, "recompute") ? 0 : mf_plan_paid(cost, "arithmetic");
+
+    return cost->total >= WORTH_SECONDS && kept < (1 - WORTH) * cost->total;
+}
+
+static size_t ways(const void *context, const struct mf_placement *place, const struct mf_plan_numbers *settings,
+                   const struct mf_plan_cost *cost)
+{
     size_t tensor, stages;
 
-    if (seconds > 0 && seconds < WORTH_SECONDS) return 1;
-    return find_way(w, place, SIZE_MAX, &tensor, &stages);
+    if (cost && !may_gain(settings, cost)) return 1;
+    return find_way(work_of(context), place, SIZE_MAX, &tensor, &stages);
 }
 
 /* ---- settings ---- */

@@ -239,11 +239,13 @@ static void search(void)
 
 /* ---- ways ---- */
 
-static size_t ways(const void *context, const struct mf_placement *place, double seconds)
+static size_t ways(const void *context, const struct mf_placement *place, const struct mf_plan_numbers *plain,
+                   const struct mf_plan_cost *cost)
 {
     const struct training *t = context;
 
-    CHECK(place->ranks > 0 && (seconds > 0) == (t->parameters < 6e9));
+    CHECK(place->ranks > 0 && !plain == (t->parameters > 6e9) && !cost == !plain);
+    CHECK(!cost || (cost->total > 0 && mf_plan_get(plain, "micro_batch") > 0));
     return 2;
 }
 

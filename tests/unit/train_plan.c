@@ -305,7 +305,7 @@ static void order(void)
     CHECK(mf_plan_get(&s, "zero") == 1 && mf_plan_get(&s, "recompute") == 1);
 }
 
-/* Ways of ranks that divide heads, blocks and the ranks of a node. None are looked for where a step is short. */
+/* Ways of ranks that divide heads, blocks and the ranks of a node. None are looked for where none can gain. */
 static void ways(void)
 {
     const struct mf_dataset set = {.dims = {1, EDGE, EDGE, 1}, .inputs = 1, .classes = 3, .count = {1000}};
@@ -314,23 +314,31 @@ static void ways(void)
     struct mf_train_work w = work_of(&set, &opts);
     struct mf_placement four = {.ranks = 4, .threads = 1, .nodes = 1, .per_node = 4};
     struct mf_plan_numbers s = {.count = 0};
+    struct mf_plan_cost bound = {.total = 0}, spare = {.total = 0}, brief = {.total = 0};
 
+    mf_plan_pay(&bound, "arithmetic", 1);
+    mf_plan_pay(&spare, "arithmetic", 1);
+    mf_plan_pay(&spare, "exchange", 0.2);
+    mf_plan_pay(&brief, "exchange", 0.001);
     opts.args.heads = 4;
     opts.args.depth = 3;
-    CHECK(mf_train_workload.ways(&w, &four, 0) == 1);
+    CHECK(mf_train_workload.ways(&w, &four, NULL, NULL) == 1);
     w.tensor = w.stages = (struct mf_train_range){1, 9};
-    CHECK(mf_train_workload.ways(&w, &four, 0) == 6); /* 1x1 1x2 1x4 2x1 2x2 4x1 */
-    CHECK(mf_train_workload.ways(&w, &four, 1) == 6 && mf_train_workload.ways(&w, &four, 0.001) == 1);
+    CHECK(mf_train_workload.ways(&w, &four, NULL, NULL) == 6); /* 1x1 1x2 1x4 2x1 2x2 4x1 */
+    CHECK(mf_train_workload.ways(&w, &four, &s, &spare) == 6 && mf_train_workload.ways(&w, &four, &s, &brief) == 1);
+    CHECK(mf_train_workload.ways(&w, &four, &s, &bound) == 1); /* all have the same arithmetic, */
+    mf_plan_set(&s, "recompute", 2);
+    CHECK(mf_train_workload.ways(&w, &four, &s, &bound) == 6); /* where none is done again */
     CHECK(mf_train_workload.settings(&w, &four, 4 * mf_train_workload.levels(&w, 0), 1, &s));
     CHECK(mf_plan_get(&s, "tensor") == 2 && mf_plan_get(&s, "stages") == 2);
     CHECK(mf_plan_get(&s, "batch") == 8 && mf_plan_get(&s, "passes") == 8);
     four.nodes = four.per_node = 2;
-    CHECK(mf_train_workload.ways(&w, &four, 0) == 5); /* layers stay on a node */
+    CHECK(mf_train_workload.ways(&w, &four, NULL, NULL) == 5); /* layers stay on a node */
     opts.args.heads = 2;
     opts.args.depth = 1;
-    CHECK(mf_train_workload.ways(&w, &four, 0) == 4);
+    CHECK(mf_train_workload.ways(&w, &four, NULL, NULL) == 4);
     w.batch = w.passes = 2; /* all of a step is said */
-    CHECK(mf_train_workload.ways(&w, &four, 0) == 1);
+    CHECK(mf_train_workload.ways(&w, &four, NULL, NULL) == 1);
     mf_train_workload.fix(&w, &s);
     CHECK(w.tensor.least == 2 && w.tensor.most == 2 && w.stages.least == 2 && w.stages.most == 2);
 }

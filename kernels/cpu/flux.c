@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cpu/flux.h"
+#include "kernels/form/flux.h"
 
 enum { SHORT = 16 }; /* cells of a row */
 enum { ROW = 512 };  /* cells of a row worked on at a time, an even number: their results stand on the stack */
@@ -17,13 +18,14 @@ INLINE void around(const struct mf_flux_grid *g, size_t at, size_t n, const floa
     const float *v = x + at, *cx, *cy, *cz;
 
     if (g->count) {
-        for (size_t k = 0; k < n; ++k) t[k] = (v[k - 1] + v[k + 1]) + (v[k - sy] + v[k + sy]) + (v[k - sz] + v[k + sz]);
+        for (size_t k = 0; k < n; ++k)
+            t[k] = mf_flux_six(v[k - 1], v[k + 1], v[k - sy], v[k + sy], v[k - sz], v[k + sz]);
         return;
     }
     cx = g->c[2] + at, cy = g->c[1] + at, cz = g->c[0] + at;
     for (size_t k = 0; k < n; ++k)
-        t[k] = (cx[k] * v[k - 1] + cx[k + 1] * v[k + 1]) + (cy[k] * v[k - sy] + cy[k + sy] * v[k + sy]) +
-               (cz[k] * v[k - sz] + cz[k + sz] * v[k + sz]);
+        t[k] = mf_flux_six(cx[k] * v[k - 1], cx[k + 1] * v[k + 1], cy[k] * v[k - sy], cy[k + sy] * v[k + sy],
+                           cz[k] * v[k - sz], cz[k + sz] * v[k + sz]);
 }
 
 /* A x of the same cells. Differences: a diagonal that is rounded would be a sink. */
@@ -41,9 +43,9 @@ INLINE void operate(const struct mf_flux_grid *g, size_t at, size_t n, const flo
     }
     cx = g->c[2] + at, cy = g->c[1] + at, cz = g->c[0] + at;
     for (size_t k = 0; k < n; ++k)
-        t[k] = (cx[k] * (v[k] - v[k - 1]) + cx[k + 1] * (v[k] - v[k + 1])) +
-               (cy[k] * (v[k] - v[k - sy]) + cy[k + sy] * (v[k] - v[k + sy])) +
-               (cz[k] * (v[k] - v[k - sz]) + cz[k + sz] * (v[k] - v[k + sz]));
+        t[k] =
+            mf_flux_six(cx[k] * (v[k] - v[k - 1]), cx[k + 1] * (v[k] - v[k + 1]), cy[k] * (v[k] - v[k - sy]),
+                        cy[k + sy] * (v[k] - v[k + sy]), cz[k] * (v[k] - v[k - sz]), cz[k + sz] * (v[k] - v[k + sz]));
 }
 
 /* Do cells with an even place in the row have another colour than this one? */

@@ -2,15 +2,15 @@
 #include <string.h>
 
 #include "kernels/cpu/flux.h"
+#include "kernels/form/flux.h"
 
-enum { ROW = 512, LANES = 8 }; /* ROW: an even number */
+enum { ROW = 512, LANES = MF_FLUX_LANES }; /* ROW: an even number, a multiple of LANES */
 
 #define INLINE static inline __attribute__((always_inline))
 
 /* -- borders -- */
 
-/* Only counts say whether a cell beside the own ones conducts; else its faces have no conductance. */
-static float masked(const struct mf_flux_grid *g, size_t i, float jump) { return !g->count || g->count[i] ? jump : 0; }
+static float masked(const struct mf_flux_grid *g, size_t i, float jump) { return mf_flux_conducts(g, i) ? jump : 0; }
 
 void mf_cpu_flux_wrap(struct mf_queue *q, const struct mf_flux_grid *g, int axis, float jump, float *x)
 {
@@ -37,17 +37,6 @@ void mf_cpu_flux_lift(struct mf_queue *q, const struct mf_flux_grid *g, ptrdiff_
 
 /* -- conductances -- */
 
-/* The conductance of the face before the cell at @p i, whose place along the axis is @p p. */
-static float face(const struct mf_flux_grid *g, int axis, size_t i, size_t p)
-{
-    const size_t before = i - mf_flux_stride(g, axis);
-
-    if (!g->count) return g->c[axis][i];
-    if (p == 0) return g->count[i] ? g->count[before] : 0;
-    if (p == g->n[axis]) return g->count[before] ? g->count[i] : 0;
-    return g->count[i] && g->count[before];
-}
-
 /* Conductances of the faces before n cells, whose place along the axis is @p p. */
 INLINE void faces(const struct mf_flux_grid *g, int axis, size_t at, size_t p, size_t n, float *restrict c)
 {
@@ -64,7 +53,7 @@ INLINE void faces(const struct mf_flux_grid *g, int axis, size_t at, size_t p, s
         for (unsigned k = 0; k < (unsigned)n; ++k) c[k] = (float)(here[k] * (before[k] != 0));
     else
         for (unsigned k = 0; k < (unsigned)n; ++k) c[k] = (float)((here[k] != 0) & (before[k] != 0));
-    if (axis == 2 && p == 0) c[0] = face(g, axis, at, 0);
+    if (axis == 2 && p == 0) c[0] = mf_flux_face(g, axis, at, 0);
 }
 
 /* Adds the faces along @p axis before the cells of a fine row to those of its coarse row. */
@@ -83,7 +72,7 @@ INLINE void add_faces(const struct mf_flux_grid *g, int axis, size_t z, size_t y
         for (size_t i = 0; i < n / 2; ++i) out[i] += c[2 * i] + c[2 * i + 1];
         if (n % 2) out[n / 2] += c[n - 1];
     }
-    if (axis == 2) *out += face(g, axis, at + nx, nx);
+    if (axis == 2) *out += mf_flux_face(g, axis, at + nx, nx);
 }
 
 MF_CPU_FAST static void coarsen_row(const struct mf_flux_grid *g, int axis, struct mf_flux_step by, size_t z, size_t y,
@@ -139,89 +128,77 @@ void mf_cpu_flux_finish(struct mf_queue *q, const struct mf_flux_grid *g)
 
 /* -- energy and fluxes: once in a solve -- */
 
-INLINE double energy_of(size_t n, const float *c, const float *x, size_t s)
+/* Lane k mod LANES gets cell k of a row. Runs of a row have a multiple of LANES cells, but the last. */
+INLINE double fold(double *lane)
 {
-    double lane[LANES] = {0}, sum = 0;
+    for (size_t half = LANES / 2; half; half /= 2)
+        for (size_t l = 0; l < half; ++l) lane[l] += lane[l + half];
+    return lane[0];
+}
+
+INLINE void add_energy(size_t n, const float *c, const float *x, size_t s, double *restrict lane)
+{
     size_t k = 0;
 
     for (; k + LANES <= n; k += LANES)
-        for (size_t l = 0; l < LANES; ++l) {
-            const double jump = (double)x[k + l] - (double)x[k + l - s];
-
-            lane[l] += (double)c[k + l] * jump * jump;
-        }
-    for (size_t l = 0; k + l < n; ++l) {
-        const double jump = (double)x[k + l] - (double)x[k + l - s];
-
-        lane[l] += (double)c[k + l] * jump * jump;
-    }
-    for (size_t l = 0; l < LANES; ++l) sum += lane[l];
-    return sum;
+        for (size_t l = 0; l < LANES; ++l) lane[l] += mf_flux_energy(c[k + l], x[k + l], x[k + l - s]);
+    for (size_t l = 0; k + l < n; ++l) lane[l] += mf_flux_energy(c[k + l], x[k + l], x[k + l - s]);
 }
 
-/* The energy of the faces before the cells of a row. */
-MF_CPU_FAST static double energy_row(const struct mf_flux_grid *g, int axis, size_t z, size_t y, const float *x)
+/* The energy of the faces before the cells of a row, and of those behind last cells. */
+MF_CPU_FAST static double energy_row(const struct mf_flux_grid *g, size_t z, size_t y, const float *x)
 {
-    const size_t at = mf_flux_at(g, z, y, 0), nx = g->n[2];
+    const size_t at = mf_flux_at(g, z, y, 0), nx = g->n[2], place[2] = {z, y};
+    double lane[LANES] = {0};
     float c[ROW];
-    double sum = 0;
 
-    for (size_t k = 0, n; k < nx; k += n) {
-        n = nx - k < ROW ? nx - k : ROW;
-        faces(g, axis, at + k, axis == 0 ? z : axis == 1 ? y : k, n, c);
-        sum += energy_of(n, c, x + at + k, mf_flux_stride(g, axis));
-    }
-    return sum;
-}
-
-/* The energy of the face behind a last cell, which is before the one at @p i. A potential beside a plate half a cell
- * away is stored with its factor, where conductances are counts. */
-static double energy_behind(const struct mf_flux_grid *g, int axis, size_t i, const float *x)
-{
-    const double scale = g->count && g->count[i] ? g->count[i] : 1;
-    const double jump = (double)x[i] / scale - (double)x[i - mf_flux_stride(g, axis)];
-
-    return (double)face(g, axis, i, g->n[axis]) * jump * jump;
-}
-
-static double energy_plane(const struct mf_flux_grid *g, size_t z, const float *x)
-{
-    const size_t *n = g->n;
-    double sum = 0;
-
-    for (size_t y = 0; y < n[1]; ++y) {
-        for (int a = 0; a < 3; ++a) sum += energy_row(g, a, z, y, x);
-        if (g->last[2]) sum += energy_behind(g, 2, mf_flux_at(g, z, y, n[2]), x);
-    }
-    for (size_t k = 0; g->last[1] && k < n[2]; ++k) sum += energy_behind(g, 1, mf_flux_at(g, z, n[1], k), x);
-    if (!g->last[0] || z + 1 < n[0]) return sum;
-    for (size_t y = 0; y < n[1]; ++y)
-        for (size_t k = 0; k < n[2]; ++k) sum += energy_behind(g, 0, mf_flux_at(g, n[0], y, k), x);
-    return sum;
+    for (int a = 0; a < 3; ++a)
+        for (size_t k = 0, n; k < nx; k += n) {
+            n = nx - k < ROW ? nx - k : ROW;
+            faces(g, a, at + k, a == 2 ? k : place[a], n, c);
+            add_energy(n, c, x + at + k, mf_flux_stride(g, a), lane);
+        }
+    for (int a = 0; a < 2; ++a)
+        for (size_t k = 0; k < nx && g->last[a] && place[a] + 1 == g->n[a]; ++k)
+            lane[k % LANES] += mf_flux_energy_behind(g, a, at + k + mf_flux_stride(g, a), x);
+    if (g->last[2]) lane[0] += mf_flux_energy_behind(g, 2, at + nx, x);
+    return fold(lane);
 }
 
 void mf_cpu_flux_energy(struct mf_queue *q, const struct mf_flux_grid *g, const float *x, double *out)
 {
 #pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
-    for (size_t z = 0; z < g->n[0]; ++z) out[z] = energy_plane(g, z, x);
+    for (size_t z = 0; z < g->n[0]; ++z) {
+        double sum = 0;
+
+        for (size_t y = 0; y < g->n[1]; ++y) sum += energy_row(g, z, y, x);
+        out[z] = sum;
+    }
 }
 
-MF_CPU_FAST static void through_plane(const struct mf_flux_grid *g, int axis, size_t z, const float *x, double *out)
+/* Fluxes through the faces before n cells. */
+INLINE void fluxes(size_t n, const float *c, const float *x, size_t s, double *restrict t)
+{
+    for (size_t k = 0; k < n; ++k) t[k] = (double)c[k] * ((double)x[k] - (double)x[k - s]);
+}
+
+/* @p out: of a plane. */
+MF_CPU_FAST static void through_row(const struct mf_flux_grid *g, int axis, size_t z, size_t y, const float *x,
+                                    double *out)
 {
     const size_t s = mf_flux_stride(g, axis), nx = g->n[2];
+    double lane[LANES] = {0}, t[ROW];
     float c[ROW];
 
-    for (size_t y = 0; y < g->n[1]; ++y)
-        for (size_t k = 0, n; k < nx; k += n) {
-            const size_t at = mf_flux_at(g, z, y, k);
+    for (size_t k = 0, n; k < nx; k += n) {
+        const size_t at = mf_flux_at(g, z, y, k);
 
-            n = nx - k < ROW ? nx - k : ROW;
-            faces(g, axis, at, axis == 0 ? z : axis == 1 ? y : k, n, c);
-            for (size_t i = 0; i < n; ++i)
-                out[axis == 0   ? 0
-                    : axis == 1 ? y
-                                : k + i] += (double)c[i] * ((double)x[at + i] - (double)x[at + i - s]);
-        }
+        n = nx - k < ROW ? nx - k : ROW;
+        faces(g, axis, at, axis == 0 ? z : axis == 1 ? y : k, n, c);
+        fluxes(n, c, x + at, s, t);
+        for (size_t i = 0; i < n; ++i) *(axis == 2 ? out + k + i : lane + i % LANES) += t[i];
+    }
+    if (axis < 2) out[axis == 0 ? 0 : y] += fold(lane);
 }
 
 void mf_cpu_flux_through(struct mf_queue *q, const struct mf_flux_grid *g, int axis, const float *x, double *out)
@@ -230,5 +207,6 @@ void mf_cpu_flux_through(struct mf_queue *q, const struct mf_flux_grid *g, int a
 
     memset(out, 0, g->n[0] * width * sizeof *out);
 #pragma omp parallel for num_threads(mf_cpu_flux_threads(q, g)) schedule(static)
-    for (size_t z = 0; z < g->n[0]; ++z) through_plane(g, axis, z, x, out + z * width);
+    for (size_t z = 0; z < g->n[0]; ++z)
+        for (size_t y = 0; y < g->n[1]; ++y) through_row(g, axis, z, y, x, out + z * width);
 }

@@ -19,7 +19,7 @@
 #include "src/base/arena.h"
 
 /** Changes with the layout of struct mf_backend or of a table in it, and with what a module wants of its host. */
-enum { MF_BACKEND_ABI = 3207 };
+enum { MF_BACKEND_ABI = 3208 };
 
 /** Compute capability (10 major + minor) of the oldest GPUs that the kernels are compiled for. */
 enum { MF_GPU_OLDEST = 80 };

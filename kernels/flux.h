@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "kernels/backend.h"
+#include "kernels/form/hd.h"
 
 /** The grid of a level. */
 struct mf_flux_grid {
@@ -27,6 +28,8 @@ struct mf_flux_step {
     unsigned of[3];
 };
 
+enum { MF_FLUX_SMALL = 32 * 32 * 32 };
+
 struct mf_flux_ops {
     /** Gauss-Seidel for A x = b on the cells of a colour. */
     void (*relax)(struct mf_queue *q, const struct mf_flux_grid *g, int colour, const float *b, float *x);
@@ -34,6 +37,12 @@ struct mf_flux_ops {
     void (*relax_both)(struct mf_queue *q, const struct mf_flux_grid *g, int first, const float *b, float *x);
     /** The same on colour 0, from x = 0. */
     void (*begin)(struct mf_queue *q, const struct mf_flux_grid *g, const float *b, float *x);
+    /**
+     * @p on: calls that follow are of relax, relax_both, begin, descend, restrict_to, add and wrap. Their grids have at
+     * most MF_FLUX_SMALL cells. They keep their order, and may share a launch, which batch(q, 0) starts. NULL: sharing
+     * gains nothing.
+     */
+    void (*batch)(struct mf_queue *q, int on);
     /** b_coarse = sum over the fine cells of (b - A x) */
     void (*restrict_to)(struct mf_queue *q, const struct mf_flux_grid *g, const struct mf_flux_grid *coarse,
                         struct mf_flux_step by, const float *b, const float *x, float *b_coarse);
@@ -71,18 +80,18 @@ struct mf_flux_ops {
 };
 
 /** Numbers of a row, of a plane, of all planes with those around them. */
-static inline size_t mf_flux_row(const struct mf_flux_grid *g) { return g->n[2] + 2; }
-static inline size_t mf_flux_plane(const struct mf_flux_grid *g) { return (g->n[1] + 2) * (g->n[2] + 2); }
-static inline size_t mf_flux_all(const struct mf_flux_grid *g) { return (g->n[0] + 2) * mf_flux_plane(g); }
+MF_HD size_t mf_flux_row(const struct mf_flux_grid *g) { return g->n[2] + 2; }
+MF_HD size_t mf_flux_plane(const struct mf_flux_grid *g) { return (g->n[1] + 2) * (g->n[2] + 2); }
+MF_HD size_t mf_flux_all(const struct mf_flux_grid *g) { return (g->n[0] + 2) * mf_flux_plane(g); }
 
 /** Place of an own cell. */
-static inline size_t mf_flux_at(const struct mf_flux_grid *g, size_t z, size_t y, size_t x)
+MF_HD size_t mf_flux_at(const struct mf_flux_grid *g, size_t z, size_t y, size_t x)
 {
     return (z + 1) * mf_flux_plane(g) + (y + 1) * mf_flux_row(g) + x + 1;
 }
 
 /** Numbers from a cell to the next one along an axis. */
-static inline size_t mf_flux_stride(const struct mf_flux_grid *g, int axis)
+MF_HD size_t mf_flux_stride(const struct mf_flux_grid *g, int axis)
 {
     return axis == 0 ? mf_flux_plane(g) : axis == 1 ? mf_flux_row(g) : 1;
 }

@@ -54,7 +54,7 @@ mf_shadow(train_plan train_plan RANKS 1 3)
 mf_shadow(train_parts train_parts RANKS 3)
 mf_shadow(train_steps train_steps TIMEOUT 300 RANKS 1 3)
 # Families side by side with cpu: the tests of the other device.
-foreach(family move field optim labels segment single corr)
+foreach(family move field flux optim labels segment single corr)
   if(TARGET cuda_${family})
     mf_shadow(kernels_${family} cuda_${family} TIMEOUT 300)
   endif()

@@ -220,6 +220,7 @@ void queue_close(struct mf_queue *queue)
         if (own->small) MF_CUDA(cudaFreeHost(own->small));
         if (own->stream) MF_CUDA(cudaStreamDestroy(own->stream));
     }
+    if (own) free(own->batch);
     free(own);
     free(queue);
 }
@@ -499,5 +500,5 @@ const struct mf_backend mf_backend_cuda = {
     .label = &mf_label_cuda,
     .slices = &slices,
     .net = &mf_net_cuda,
-    .flux = nullptr, // on cores
+    .flux = &mf_flux_cuda,
 };

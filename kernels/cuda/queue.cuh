@@ -78,6 +78,8 @@ struct mf_cuda_queue {
     size_t piece, used; /* where the next one goes: bytes of a piece */
     cudaEvent_t passed[MF_CUDA_PIECES]; /* copies from a piece are complete */
     struct mf_cuda_segments *segments;
+    void *batch; /* passes that will share a launch (flux.cu); NULL: there were none */
+    bool batches;
     void *lt, *dnn; /* handles of cuBLASLt and cuDNN; NULL: no plan has wanted them */
 };
 
@@ -122,6 +124,7 @@ extern const struct mf_space_ops mf_space_cuda;
 extern const struct mf_select_ops mf_select_cuda;
 extern const struct mf_label_ops mf_label_cuda;
 extern const struct mf_op_table mf_net_cuda;
+extern const struct mf_flux_ops mf_flux_cuda;
 
 extern "C" {
 __attribute__((visibility("default"))) extern const struct mf_backend mf_backend_cuda;

@@ -101,6 +101,48 @@ static int is_closed(const struct mf_flow *flow, const struct mf_flow_level *l)
     return l->whole && !flow->wrap[0] && !flow->wrap[1] && !flow->wrap[2];
 }
 
+/* Do only planes of other ranks change? Then a rank works on its first and last plane first, and they are exchanged.
+ * It works on them again in one pass over all planes. The result is the same, as cells of a colour do not see each
+ * other. */
+static int has_ends(const struct mf_flow *flow, const struct mf_flow_level *l)
+{
+    return !l->whole && !flow->wrap[1] && !flow->wrap[2];
+}
+
+/* So many planes of a grid, from @p first on. */
+static struct mf_flux_grid planes_of(const struct mf_flux_grid *g, size_t first, size_t count)
+{
+    const size_t skip = first * mf_flux_plane(g);
+    struct mf_flux_grid part = *g;
+
+    part.n[0] = count;
+    part.odd = (int)((size_t)g->odd + first) & 1;
+    if (g->count) part.count += skip;
+    if (g->w) part.w += skip;
+    for (int a = 0; a < 3; ++a)
+        if (g->c[a]) part.c[a] += skip;
+    return part;
+}
+
+/* The first and the last plane of a rank, for its neighbours: from x = 0, or one colour more. */
+static void smooth_ends(const struct mf_flow *flow, const struct mf_flow_level *l, int begins, int colour,
+                        const float *b, float *x)
+{
+    const struct mf_flux_ops *ops = flow->queue->backend->flux;
+    const size_t n = l->grid.n[0], at[2] = {0, n - 1};
+
+    for (int end = 0; end < 2 && n; ++end) {
+        const struct mf_flux_grid g = planes_of(&l->grid, at[end], 1);
+        const size_t skip = at[end] * mf_flux_plane(&g);
+
+        if (begins)
+            ops->begin(flow->queue, &g, b + skip, x + skip);
+        else
+            ops->relax(flow->queue, &g, colour, b + skip, x + skip);
+    }
+    mf_flow_border(flow, l, 0, x);
+}
+
 /* Both colours. */
 static void smooth(const struct mf_flow *flow, const struct mf_flow_level *l, int first, const float *b, float *x)
 {
@@ -108,6 +150,12 @@ static void smooth(const struct mf_flow *flow, const struct mf_flow_level *l, in
 
     if (is_closed(flow, l)) {
         ops->relax_both(flow->queue, &l->grid, first, b, x);
+        return;
+    }
+    if (has_ends(flow, l)) {
+        mf_flow_border(flow, l, 0, x);
+        smooth_ends(flow, l, 0, first, b, x);
+        if (l->grid.n[0]) ops->relax_both(flow->queue, &l->grid, first, b, x);
         return;
     }
     for (int i = 0; i < 2; ++i) {
@@ -118,8 +166,12 @@ static void smooth(const struct mf_flow *flow, const struct mf_flow_level *l, in
 
 static void solve_coarsest(const struct mf_flow *flow, const struct mf_flow_level *l, float *x, const float *b)
 {
-    flow->queue->backend->field->fill(flow->queue, mf_flux_all(&l->grid), 0, x);
-    for (int i = 0; i < SWEEPS; ++i) smooth(flow, l, 0, b, x);
+    const struct mf_flux_ops *ops = flow->queue->backend->flux;
+
+    ops->begin(flow->queue, &l->grid, b, x);
+    mf_flow_border(flow, l, 0, x);
+    ops->relax(flow->queue, &l->grid, 1, b, x);
+    for (int i = 1; i < SWEEPS; ++i) smooth(flow, l, 0, b, x);
     for (int i = 0; i < SWEEPS; ++i) smooth(flow, l, 1, b, x);
 }
 
@@ -129,6 +181,22 @@ static void restrict_to(const struct mf_flow *flow, const struct mf_flow_level *
     mf_flow_border(flow, l, 0, x);
     if (l->grid.n[0])
         flow->queue->backend->flux->restrict_to(flow->queue, &l->grid, &next->part, l->by, b, x, next->b + next->skip);
+}
+
+/* The residual of the first and of the last plane of the next level. */
+static void restrict_ends(const struct mf_flow *flow, const struct mf_flow_level *l, const struct mf_flow_level *next,
+                          const float *b, const float *x)
+{
+    const size_t n = l->grid.n[0], coarse = next->part.n[0], by = l->by.of[0], at[2] = {0, coarse - 1};
+
+    for (int end = 0; end < 2 && n; ++end) {
+        const size_t first = at[end] * by, skip = first * mf_flux_plane(&l->grid);
+        const struct mf_flux_grid fine = planes_of(&l->grid, first, first + by < n ? by : n - first);
+        const struct mf_flux_grid part = planes_of(&next->part, at[end], 1);
+
+        flow->queue->backend->flux->restrict_to(flow->queue, &fine, &part, l->by, b + skip, x + skip,
+                                                next->b + next->skip + at[end] * mf_flux_plane(&part));
+    }
 }
 
 /* From x = 0: both colours, and the residual on the next level. */
@@ -141,14 +209,24 @@ static void descend(const struct mf_flow *flow, const struct mf_flow_level *l, c
         ops->descend(flow->queue, &l->grid, &next->part, l->by, b, x, next->b + next->skip);
         return;
     }
+    if (has_ends(flow, l)) {
+        smooth_ends(flow, l, 1, 0, b, x);
+        if (l->grid.n[0]) ops->descend(flow->queue, &l->grid, &next->part, l->by, b, x, next->b + next->skip);
+        mf_flow_border(flow, l, 0, x);
+        restrict_ends(flow, l, next, b, x);
+        return;
+    }
     if (l->grid.n[0]) ops->begin(flow->queue, &l->grid, b, x);
     mf_flow_border(flow, l, 0, x);
     if (l->grid.n[0]) ops->relax(flow->queue, &l->grid, 1, b, x);
     restrict_to(flow, l, next, b, x);
 }
 
+/* All ranks do the same with it, and with all levels below. */
+static int is_small(const struct mf_flow_level *l) { return l->whole && l->n[0] * l->n[1] * l->n[2] <= MF_FLUX_SMALL; }
+
 /* Each level below the first is visited twice. Colours are taken backwards afterwards, so the cycle is symmetric. */
-void mf_flow_cycle(const struct mf_flow *flow, size_t k, float *x, const float *b)
+static void cycle(const struct mf_flow *flow, size_t k, float *x, const float *b)
 {
     const struct mf_flow_level *l = &flow->level[k], *next = l + 1;
 
@@ -160,8 +238,9 @@ void mf_flow_cycle(const struct mf_flow *flow, size_t k, float *x, const float *
         if (visit == 0) {
             descend(flow, l, next, b, x);
         } else {
-            smooth(flow, l, 1, b, x);
-            smooth(flow, l, 0, b, x);
+            smooth(flow, l, 1, b, x); /* colour 0 is the last, and the next one: once is enough */
+            mf_flow_border(flow, l, 0, x);
+            if (l->grid.n[0]) flow->queue->backend->flux->relax(flow->queue, &l->grid, 1, b, x);
             restrict_to(flow, l, next, b, x);
         }
         if (next->whole && !l->whole) mf_flow_share(flow, next, next->b);
@@ -170,4 +249,14 @@ void mf_flow_cycle(const struct mf_flow *flow, size_t k, float *x, const float *
             flow->queue->backend->flux->add(flow->queue, &l->grid, &next->part, l->by, next->x + next->skip, x);
     }
     smooth(flow, l, 1, b, x);
+}
+
+void mf_flow_cycle(const struct mf_flow *flow, size_t k, float *x, const float *b)
+{
+    const struct mf_flux_ops *ops = flow->queue->backend->flux;
+    const int shares = ops->batch && is_small(&flow->level[k]) && (k == 0 || !is_small(&flow->level[k - 1]));
+
+    if (shares) ops->batch(flow->queue, 1);
+    cycle(flow, k, x, b);
+    if (shares) ops->batch(flow->queue, 0);
 }

@@ -39,21 +39,28 @@ static int take(struct mf_conduct_grey *g)
     return g->x ? MF_OK : MF_MEMORY;
 }
 
+/* Extents, levels and joined borders are those of every axis; distances and plates are not. */
+static void along(struct mf_flow *flow, int axis)
+{
+    flow->axis = axis;
+    mf_flow_shape(flow);
+}
+
 int mf_conduct_grey_open(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena,
-                         const struct mf_slab *slab, const double spacing[3], int axis,
-                         const struct mf_conduct_opts *opts, struct mf_conduct_grey **grey)
+                         const struct mf_slab *slab, const double spacing[3], const struct mf_conduct_opts *opts,
+                         struct mf_conduct_grey **grey)
 {
     struct mf_conduct_grey *g = MF_MUST(calloc(1, sizeof *g), "conduction");
     int rc;
 
     *grey = g;
-    MF_ASSERT(opts->boundary != MF_CONDUCT_CENTRES);
+    MF_ASSERT(opts->boundary == MF_CONDUCT_PERIODIC ||
+              (opts->boundary == MF_CONDUCT_PLATES && !opts->sides_periodic)); /* all axes have the same levels */
     g->micro = (struct mf_micro){.ndim = slab->dims[0] == 1 ? 2 : 3, .slab = *slab};
     memcpy(g->micro.spacing, spacing, sizeof g->micro.spacing);
     g->opts = *opts;
-    g->flow = (struct mf_flow){
-        .comm = comm, .queue = queue, .arena = arena, .micro = &g->micro, .opts = &g->opts, .axis = axis};
-    mf_flow_shape(&g->flow);
+    g->flow = (struct mf_flow){.comm = comm, .queue = queue, .arena = arena, .micro = &g->micro, .opts = &g->opts};
+    along(&g->flow, 2);
     rc = mf_flow_take(&g->flow);
     if (rc == MF_OK) rc = take(g);
     return mf_agree(comm, rc);
@@ -136,7 +143,10 @@ static void faces_along(const struct mf_conduct_grey *g, int axis, size_t z, siz
     const float *high = axis == 0 ? low + step : plane + (p == end ? 0 : p) * nx;
     const int outer = !flow->wrap[axis] && (p == 0 || p == end);
 
-    if (outer && !is_plate(flow, axis)) return; /* stays 0 */
+    if (outer && !is_plate(flow, axis)) { /* another axis had a plate there */
+        memset(c, 0, nx * sizeof *c);
+        return;
+    }
     faces_between(nx, outer && p == 0 ? NULL : low, outer && p == end ? NULL : high,
                   (float)(2 * flow->level[0].weight[axis]), c);
 }
@@ -155,6 +165,8 @@ static void faces_in_row(const struct mf_conduct_grey *g, size_t z, size_t y, fl
     } else if (is_plate(flow, 2)) {
         faces_between(1, NULL, row, weight, c);
         faces_between(1, row + nx - 1, NULL, weight, c + nx);
+    } else {
+        c[0] = c[nx] = 0;
     }
 }
 
@@ -178,18 +190,17 @@ static void fill_faces(struct mf_conduct_grey *g, int axis)
 
 /* -- potentials -- */
 
-void mf_conduct_grey_begin(const struct mf_conduct_grey *g, float *potential)
+void mf_conduct_grey_begin(const struct mf_conduct_grey *g, int axis, float *potential)
 {
-    const struct mf_flow *flow = &g->flow;
-    const struct mf_slab *slab = &flow->micro->slab;
+    const struct mf_slab *slab = &g->micro.slab;
     const size_t *n = slab->dims;
 
     for (size_t z = 0; z < slab->count; ++z)
         for (size_t y = 0; y < n[1]; ++y)
             for (size_t x = 0; x < n[2]; ++x, ++potential) {
-                const size_t at = flow->axis == 0 ? slab->first + z : flow->axis == 1 ? y : x;
+                const size_t at = axis == 0 ? slab->first + z : axis == 1 ? y : x;
 
-                *potential = (float)(((double)at + 0.5) / (double)flow->cells);
+                *potential = (float)(((double)at + 0.5) / (double)n[axis]);
             }
 }
 
@@ -246,13 +257,14 @@ static void give_potential(struct mf_conduct_grey *g, float *potential)
     hand_over(flow, 1, g->own, potential);
 }
 
-int mf_conduct_grey_solve(struct mf_conduct_grey *g, const float *k, float *potential, struct mf_conduct *out)
+int mf_conduct_grey_solve(struct mf_conduct_grey *g, int axis, const float *k, float *potential, struct mf_conduct *out)
 {
     struct mf_flow *flow = &g->flow;
     const struct mf_flow_level *l = &flow->level[0];
     const size_t planes = l->count ? l->count + 2 : 0;
 
     *out = (struct mf_conduct){.carries = 1};
+    along(flow, axis);
     MF_TRY(mf_slab_fetch(flow->comm, &flow->micro->slab, k, plane_of(flow) * sizeof *k, (ptrdiff_t)l->first - 1, planes,
                          g->planes));
     if (!g->clear) mf_flow_clear(flow);

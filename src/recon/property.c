@@ -27,7 +27,7 @@ struct mf_property {
     int phases;
     double least; /* of the conductivities, above 0 */
     double last[MF_PROPERTIES];
-    struct mf_conduct_grey *grey[MF_PROPERTIES];
+    struct mf_conduct_grey *grey; /* solves for one after another */
     float *potential[MF_PROPERTIES];
     float *k, *slope[MF_PROPERTIES]; /* [slab voxels] host memory: at the last solve, and its derivatives by them */
     double *plane;                   /* [planes of the volume][VALUES] */
@@ -75,20 +75,15 @@ int mf_property_open(const struct mf_comm *comm, struct mf_queue *queue, const s
     *p = (struct mf_property){
         .comm = comm, .queue = queue, .slab = *slab, .opts = *opts, .fields = fields, .phases = phases, .least = 1};
     for (int i = 0; i < phases; ++i) p->least = fmin(p->least, of_phase(p, i));
-    if (!queue->backend->flux)
-        return mf_fail(MF_DEVICE, "--property: %s has no conduction; try: --device cpu", queue->backend->name);
     MF_TRY(mf_agree(comm, take_all(p)));
-    for (size_t i = 0; i < opts->count; ++i)
-        MF_TRY(mf_conduct_grey_open(comm, queue, queue->host, slab, opts->spacing, opts->at[i].axis, &conduct,
-                                    &p->grey[i]));
-    return MF_OK;
+    return mf_conduct_grey_open(comm, queue, queue->host, slab, opts->spacing, &conduct, &p->grey);
 }
 
 void mf_property_close(struct mf_property *p)
 {
     if (!p) return;
+    mf_conduct_grey_close(p->grey);
     for (size_t i = 0; i < p->opts.count; ++i) {
-        mf_conduct_grey_close(p->grey[i]);
         mf_arena_give(p->queue->host, p->slope[i]);
         mf_arena_give(p->queue->host, p->potential[i]);
     }
@@ -145,11 +140,12 @@ static double off_of(const struct mf_property *p, size_t i)
 
 static int solve_one(struct mf_property *p, size_t i)
 {
+    const int axis = p->opts.at[i].axis;
     struct mf_conduct got;
 
-    if (!p->begun) mf_conduct_grey_begin(p->grey[i], p->potential[i]);
-    MF_TRY(mf_conduct_grey_solve(p->grey[i], p->k, p->potential[i], &got));
-    mf_conduct_grey_slope(p->grey[i], p->slope[i]);
+    if (!p->begun) mf_conduct_grey_begin(p->grey, axis, p->potential[i]);
+    MF_TRY(mf_conduct_grey_solve(p->grey, axis, p->k, p->potential[i], &got));
+    mf_conduct_grey_slope(p->grey, p->slope[i]);
     p->last[i] = got.k;
     p->drift[i] = 0;
     return MF_OK;

@@ -213,9 +213,11 @@ static size_t solve_grey(const struct mf_comm *of, const size_t dims[3], const d
     struct mf_conduct got;
 
     for (size_t i = 0; i < n; ++i) own[i] = (float)k[first + i];
-    CHECK(mf_conduct_grey_open(of, device.q, host, &slab, h, axis, &opts, &grey) == MF_OK);
-    mf_conduct_grey_begin(grey, potential);
-    for (int i = 0; i <= again; ++i) CHECK(mf_conduct_grey_solve(grey, own, potential, &got) == MF_OK);
+    CHECK(mf_conduct_grey_open(of, device.q, host, &slab, h, &opts, &grey) == MF_OK);
+    for (int a = axis == 2 ? 1 : 2; a >= 0; a = a == axis ? -1 : axis) { /* another axis leaves nothing behind */
+        mf_conduct_grey_begin(grey, a, potential);
+        for (int i = 0; i <= again; ++i) CHECK(mf_conduct_grey_solve(grey, a, own, potential, &got) == MF_OK);
+    }
     memset(slope, 0, all * sizeof *slope);
     mf_conduct_grey_slope(grey, slope + first);
     mf_comm_sum_float(of, all, slope);

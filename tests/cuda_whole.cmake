@@ -155,6 +155,11 @@ set_tests_properties(cuda_net_place cuda_net_kept cuda_net_steady PROPERTIES TIM
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 add_test(NAME cuda_optim_methods COMMAND optim_methods)
 add_test(NAME cuda_meanfield COMMAND kernels_meanfield)
+# Whole solves: cuda_plan, and here in a long run.
+foreach(n 1 2)
+  add_test(NAME cuda_prop_conduct_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:prop_conduct> CONFIGURATIONS long)
+  list(APPEND whole cuda_prop_conduct_${n})
+endforeach()
 set_tests_properties(cuda_optim_methods cuda_meanfield ${whole} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 

@@ -31,7 +31,7 @@ struct mf_property;
 
 /**
  * Takes the memory for fields of @p phases phases, [fields][slab voxels], and nothing else. Collective; refuses
- * (agreed) with MF_MEMORY, MF_DEVICE: the back end has no conduction. Call mf_property_close() in any case.
+ * (agreed) with MF_MEMORY. Call mf_property_close() in any case.
  */
 int mf_property_open(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, size_t fields,
                      int phases, const struct mf_property_opts *opts, struct mf_property **property);

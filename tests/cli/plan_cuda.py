@@ -44,6 +44,7 @@ def to_the_byte():
              (2, "volume.npy --limit_to 3 --device cuda --no_polish --descriptor_types S2_3D StructureTensor", {}),
              (1, "wide.npy --limit_to 5 --device cuda --no_polish {S2}", l4),
              (1, "prime.npy --limit_to 5 --device cuda --no_polish --deterministic {S2}", l4),
+             (1, "two.npy --limit_to 4 --size 10 12 14 --device cuda --property conductivity_z=.3 --conductivity .1 1", {}),
              (1, "wide.npy --limit_to 40 --device cuda --no_polish {S2}", {})]
     for ranks, words, env in runs.some(cases):
         words = words.format(S2=" ".join(runs.S2)).split()
@@ -168,14 +169,33 @@ def taken_ahead():
     check(re.search(r"cannot reserve \d+ bytes", err) and "wrote" not in err, err)
 
 
+def conduction():
+    """Conductivities have the bits of cpu, on any number of GPUs. Their plan knows both memories to the byte."""
+    for ranks, words in runs.some(((1, ("large.npy", "--conductivity", 0, 1)), (2, ("large.npy", "--conductivity", 0, 1, "--axes", "z")),
+                                   (2, ("large.npy", "--conductivity", 0.1, 1, "--boundary", "periodic", "--axes", "y")),
+                                   (1, ("three.npy", "--conductivity", 0.01, 0.1, 1, "--boundary", "centres")))):
+        each = []
+        for device in ("cpu", "cuda"):
+            status, out, err = runs.run(program, "properties", *words, "--device", device, "--json", ranks=ranks, mpiexec=mpiexec, env=environment(ranks))
+            check(status == 0, f"properties {words} on {ranks} of {device}: {err}")
+            each.append(json.loads(out) if status == 0 else {})
+        used = [[one.pop(key, None) for key in ("bytes", "device_bytes", "seconds")] for one in each]
+        check(each[0] == each[1] and used[0][1] is None, f"{words} on {ranks}: {each}")
+        status, out, err = runs.run(program, "plan", "properties", *words, "--device", "cuda", "--ranks", ranks, "--json", env=environment(ranks))
+        plan = json.loads(out) if status == 0 else {"bytes": {}}
+        check(plan["bytes"].get("per_rank", [0])[0] == used[1][1] and plan.get("host_bytes", {}).get("per_rank", [0])[0] == used[1][0],
+              f"plan of {words} on {ranks}: {plan}, used {used[1]}: {err}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((16, 18), [0.6, 0.4], 1))
     np.save("three.npy", blobs((16, 18), [0.5, 0.2, 0.3], 2))
     np.save("volume.npy", blobs((7, 9, 10), [0.6, 0.4], 5))
+    np.save("large.npy", blobs((42, 30, 32), [0.4, 0.6], 6))
     np.save("wide.npy", blobs((128, 96), [0.5, 0.5], 3))
     np.save("prime.npy", blobs((134, 26), [0.5, 0.5], 4))
-    for part in (to_the_byte, *[networks] * runs.LONG, nothing_is_taken, described, too_small, slower, counted, taken_ahead):
+    for part in (to_the_byte, *[networks] * runs.LONG, nothing_is_taken, described, too_small, slower, counted, taken_ahead, conduction):
         part()
     os.chdir("/")
 finish("plan_cuda")

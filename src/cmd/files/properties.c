@@ -53,17 +53,13 @@ void mf_properties_begin(struct mf_session *session, int ndim, const size_t dims
     for (int phase = 1; phase < phases; ++phase) name_phase(p, phase);
 }
 
-int mf_properties_conduct(struct mf_properties *p, size_t n, const double *k)
+void mf_properties_conduct(struct mf_properties *p, size_t n, const double *k)
 {
-    const struct mf_backend *backend = p->session->backend;
-
-    if (!backend->flux) return mf_fail(MF_DEVICE, "%s has no kernels for conduction; try: --device cpu", backend->name);
     p->name = MF_MUST(realloc(p->name, (p->columns + 3) * sizeof *p->name), "names of properties");
     p->conduct = mf_conduct_columns(p->ndim, n, k);
     p->said = mf_conduct_columns_said(&p->conduct, n, k);
     p->conducts = mf_conduct_columns_name(&p->conduct, p->name + p->columns);
     p->columns += p->conducts;
-    return MF_OK;
 }
 
 void mf_properties_end(struct mf_properties *p)

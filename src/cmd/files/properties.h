@@ -32,8 +32,8 @@ struct mf_properties {
 void mf_properties_begin(struct mf_session *session, int ndim, const size_t dims[3], int phases, int periodic,
                          int length, struct mf_properties *properties);
 /** Adds columns conductivity_z, conductivity_y, conductivity_x (images: y, x) between plates, of phases with these
- * conductivities. Refuses (agreed) with MF_DEVICE where the back end has no kernels for that. Collective. */
-int mf_properties_conduct(struct mf_properties *properties, size_t n, const double *k);
+ * conductivities. Local. */
+void mf_properties_conduct(struct mf_properties *properties, size_t n, const double *k);
 
 void mf_properties_end(struct mf_properties *properties);
 

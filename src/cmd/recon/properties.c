@@ -311,11 +311,13 @@ static int do_file(struct mf_session *s, const struct properties *o, const char 
 
     *c = (struct mf_conducted){.file = file};
     mf_arena_mark(s->arena);
+    mf_arena_mark(s->device);
     MF_TRY(mf_properties_read(s, o, file, &micro));
     rc = conduct_file(s, o, &micro, c);
     mf_micro_free(&micro);
     c->seconds = mf_now() - start;
     c->bytes = mf_arena_peak(s->arena);
+    c->on_device = s->device != s->arena ? mf_arena_peak(s->device) : 0;
     for (int a = 0; rc == MF_OK && a < 3; ++a)
         if (c->wanted[a] && !(c->axis[a].k > 0)) mf_warn("'%s': no way through along %c", file, "zyx"[a]);
     return rc;
@@ -362,14 +364,11 @@ static void warn_of_twice(size_t files, const char *const *file)
             }
 }
 
-/** GPUs have no kernels for conduction, and none for stiffness. */
+/** GPUs have no kernels for stiffness. */
 static int to_cores(struct mf_session *s, const struct properties *o)
 {
-    const int stiffness = mf_stiffness_asked(o);
-
-    if (stiffness ? s->backend == &mf_backend_cpu : s->backend->flux != NULL) return MF_OK;
-    mf_warn("%s has no kernels for %s, so the cores compute it", s->backend->name,
-            stiffness ? "stiffness" : "conduction");
+    if (!mf_stiffness_asked(o) || s->backend == &mf_backend_cpu) return MF_OK;
+    mf_warn("%s has no kernels for stiffness, so the cores compute it", s->backend->name);
     return mf_session_to_cores(s);
 }
 
@@ -387,7 +386,6 @@ static int run_set(struct mf_session *s, const struct properties *o, const char 
     MF_UNUSED(s, "a dataset gets conductivities alone", "error-bars", "edge-for", "fields");
     MF_TRY(find_axes(&o->axes, of.columns.wanted));
     set_solver(o, &of.columns.opts);
-    MF_TRY(to_cores(s, o));
     return mf_properties_set_run(s, &of);
 }
 

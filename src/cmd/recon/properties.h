@@ -48,7 +48,7 @@ struct mf_conducted {
     struct mf_conduct_sample sample[3];
     double share; /* of --edge-for; 0: not asked */
     double seconds;
-    size_t bytes; /* this rank's largest use of memory */
+    size_t bytes, on_device; /* this rank's largest use of memory; the second 0: there is only one */
 };
 
 /** Refuses (MF_USAGE) values of these rows that contradict each other. Local. */

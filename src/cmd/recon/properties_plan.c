@@ -1,9 +1,10 @@
 /* plan properties: what properties would take on a machine. Its workload has no settings. Its step is an iteration
- * along one axis. GPUs have no kernels for conduction, so a plan is for cores. */
+ * along one axis. As of a run, a plan is for cores unless --device names a GPU. */
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/dry.h"
+#include "kernels/flux.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -103,9 +104,9 @@ static uint64_t share(const void *context, const struct mf_plan_numbers *s, size
     return rank;
 }
 
-static int measure(const struct job *job, const struct mf_plan_rank *r, struct mf_arena *arena)
+static int measure(const struct job *job, const struct mf_plan_rank *r, struct mf_arena *arena, struct mf_arena *host)
 {
-    const struct mf_dry_kind kind = {r->simd, 0, 0};
+    const struct mf_dry_kind kind = {r->simd, r->apart, r->capability};
     struct mf_micro micro = job->micro;
     struct mf_backend_dry dry;
     struct mf_queue *queue;
@@ -115,12 +116,12 @@ static int measure(const struct job *job, const struct mf_plan_rank *r, struct m
     mf_comm_dry(&comm, (int)r->rank, (int)r->ranks, (int)r->local_size);
     micro.slab = mf_slab_of(&comm, job->micro.slab.dims, comm.rank);
     mf_backend_dry(&kind, &dry);
-    MF_TRY(mf_queue_dry(&queue, &dry, (int)r->threads, 0, arena, arena));
-    micro.phase = mf_arena_take(arena, mf_slab_voxels(&micro.slab), "phase");
-    if (is_stiffness(job)) rc = mf_elastic_measure(&comm, queue, arena, &micro, &job->of.stiffness.opts);
+    MF_TRY(mf_queue_dry(&queue, &dry, (int)r->threads, 0, arena, host));
+    micro.phase = mf_arena_take(host, mf_slab_voxels(&micro.slab), "phase");
+    if (is_stiffness(job)) rc = mf_elastic_measure(&comm, queue, host, &micro, &job->of.stiffness.opts);
     for (int a = 0; rc == MF_OK && a < 3; ++a)
-        if (job->of.wanted[a]) rc = mf_conduct_measure(&comm, queue, arena, &micro, a, &job->opts);
-    mf_arena_give(arena, micro.phase);
+        if (job->of.wanted[a]) rc = mf_conduct_measure(&comm, queue, host, &micro, a, &job->opts);
+    mf_arena_give(host, micro.phase);
     dry.backend.queue_close(queue);
     return rc;
 }
@@ -128,15 +129,21 @@ static int measure(const struct job *job, const struct mf_plan_rank *r, struct m
 static int bytes_of(const void *context, const struct mf_plan_rank *r, const struct mf_plan_numbers *s,
                     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
 {
-    struct mf_arena *arena;
+    struct mf_arena *arena, *host;
     int rc;
 
     (void)s;
     memset(bytes, 0, MF_PLAN_MEMORIES * sizeof *bytes);
     MF_TRY(mf_arena_open(&arena, &mf_mem_dry, 0));
+    host = arena;
+    rc = r->apart ? mf_arena_open(&host, &mf_mem_dry, 0) : MF_OK;
     mf_fault_hold(1);
-    rc = measure(job_of(context), r, arena);
+    if (rc == MF_OK) rc = measure(job_of(context), r, arena, host);
     mf_fault_hold(0);
+    if (host != arena) {
+        mf_plan_bytes_of(host, &bytes[MF_PLAN_HOST]);
+        mf_arena_close(host);
+    }
     mf_plan_bytes_of(arena, &bytes[MF_PLAN_STATE]);
     mf_arena_close(arena);
     return rc;
@@ -149,8 +156,20 @@ static double voxels_of(const struct job *job, const struct mf_placement *place)
     return (double)n[0] * (double)n[1] * (double)n[2] / (double)ranks;
 }
 
-/* Bytes of a voxel whose time, by the rate of memory, an iteration takes. They follow from runs on one core. */
-static const double TRAFFIC_STIFFNESS = 1000;
+static const double TRAFFIC_STIFFNESS = 1000; /* as below, by runs on one core */
+
+/* Bytes of a voxel in an iteration: on cores, on a GPU what its kernels read and write (docs/GPU-STATUS.md). */
+static const double TRAFFIC[2][2] = {{MF_CONDUCT_TRAFFIC_FACES, MF_CONDUCT_TRAFFIC_COUNTS}, {218, 149}};
+
+/* Launches of an iteration on a GPU. The first level has 11, and each visit of a level below it 11 (src/prop/cycle.c).
+ * Each level is visited twice as often as that above. From the first small level on a launch does all. */
+static double launches(const size_t dims[3])
+{
+    double sum = 11, visits = 1, cells = (double)dims[0] * (double)dims[1] * (double)dims[2] / 8;
+
+    for (; cells > MF_FLUX_SMALL; cells /= 8, visits *= 2) sum += 11 * visits;
+    return sum + visits;
+}
 
 static int is_binary(const struct job *job)
 {
@@ -161,10 +180,9 @@ static int is_binary(const struct job *job)
     return is;
 }
 
-static double traffic_of(const struct job *job)
+static double traffic_of(const struct job *job, const struct mf_rates *rates)
 {
-    if (is_stiffness(job)) return TRAFFIC_STIFFNESS;
-    return is_binary(job) ? MF_CONDUCT_TRAFFIC_COUNTS : MF_CONDUCT_TRAFFIC_FACES;
+    return is_stiffness(job) ? TRAFFIC_STIFFNESS : TRAFFIC[rates->capability > 0][is_binary(job)];
 }
 
 static void price(const void *context, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
@@ -173,7 +191,8 @@ static void price(const void *context, const struct mf_placement *place, size_t 
     const struct job *job = job_of(context);
 
     (void)rank, (void)s, (void)fact;
-    mf_plan_pay(cost, "memory", voxels_of(job, place) * traffic_of(job) / rates->memory);
+    mf_plan_pay(cost, "memory", voxels_of(job, place) * traffic_of(job, rates) / rates->memory);
+    if (rates->capability > 0) mf_plan_pay(cost, "launches", MF_SECONDS_LAUNCH * launches(job->micro.slab.dims));
     cost->tried = cost->total;
 }
 
@@ -273,10 +292,11 @@ static int run(struct mf_session *s, void *options)
     const char *const *input;
     const char *file = mf_options_positional(s->options, &input) ? *input : NULL;
 
-    if (strncmp(o->properties.common.device, "cuda", 4) == 0)
-        mf_warn("GPUs have no kernels for %s, so the plan is for the cores",
-                mf_stiffness_asked(&o->properties) ? "stiffness" : "conduction");
-    o->properties.common.device = "cpu";
+    const int stiffness = mf_stiffness_asked(&o->properties),
+              asked = strncmp(o->properties.common.device, "cuda", 4) == 0;
+
+    if (asked && stiffness) mf_warn("GPUs have no kernels for stiffness, so the plan is for the cores");
+    if (!asked || stiffness) o->properties.common.device = "cpu";
     MF_TRY(mf_plan_may_write(s, &o->wish, file));
     job.of.file = file ? file : "--size";
     job.of.boundary = o->properties.boundary;

@@ -311,6 +311,7 @@ struct mf_json *mf_conducted_json(const struct mf_conducted *c)
             along(c, TAU_CARRYING), "formation_factor", along(c, FORMATION), "carrying_fraction", along(c, CARRIES),
             "bounds", bounds_json(bounds(c)), "iterations", iterations(c), "flux_spread", along(c, SPREAD));
     MF_JSON(json, "history", history(c), "seconds", c->seconds, "bytes", c->bytes);
+    if (c->on_device) mf_json_size(json, "device_bytes", c->on_device);
     return json;
 }
 

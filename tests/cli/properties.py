@@ -348,6 +348,11 @@ def stiffness():
     many = properties("layers.npy", "volume.npy", "--young", 1, 2, "--poisson", 0.3)
     k = [one["stiffness"]["isotropic"]["bulk"] for one in many["files"]]
     check(np.isclose(many["mean"]["bulk"], np.mean(k)) and np.isclose(many["deviation"]["bulk"], np.std(k, ddof=1)) and many["interval"]["young"] > 0, f"means: {many}")
+    wall = np.ones((6, 7, 8), np.uint8)
+    wall[:, 3] = 0
+    np.save("wall.npy", wall)
+    done = runs.run(PROGRAM, "properties", "wall.npy", "--young", 0, 5, "--poisson", 0.2, "--error-bars")
+    check(done.status == 0 and all(f"nothing resists a strain {k}" in done.err for k in ("yy", "yz", "xy")) and "strain xx" not in done.err, f"a wall: {done}")
     done = runs.run(PROGRAM, "properties", "scan.npy", "--young", 1, 2, "--poisson", 0.3, "--axes", "x")
     check(done.status == 0 and "faces along y do not match" in done.err and "--axes has no effect" in done.err and f"nearest isotropic moduli" in done.out, f"a scan: {done}")
 

@@ -1,4 +1,8 @@
 # What `cmake --install` puts where: the program, its manual pages, documents, examples, job scripts, tools.
+# Debian has a folder for the libraries of each architecture, also where no prefix says that it is Debian's own.
+if(CMAKE_INSTALL_PREFIX_INITIALIZED_TO_DEFAULT AND CMAKE_LIBRARY_ARCHITECTURE AND EXISTS /etc/debian_version)
+  set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE} CACHE PATH "libraries")
+endif()
 include(GNUInstallDirs)
 
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man/mesoforge.1

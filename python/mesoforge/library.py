@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import sysconfig
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_void_p
 
 from .errors import DeviceError, of_code
@@ -71,7 +72,9 @@ def _places():
     if named:
         return [named]
     here = os.path.dirname(os.path.abspath(__file__))
-    return [os.path.join(here, NAME), os.path.join(os.path.dirname(here), "..", "..", NAME), NAME]
+    libraries = os.path.join(os.path.dirname(here), "..", "..")
+    own = sysconfig.get_config_var("MULTIARCH") or ""  # Debian's folder of this architecture
+    return [os.path.join(here, NAME), os.path.join(libraries, NAME), os.path.join(libraries, own, NAME), NAME]
 
 
 def _load():

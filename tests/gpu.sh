@@ -3,7 +3,7 @@
 # It builds nothing. What the time does not suffice for is left out, the least valuable first. Status 77: no GPU here.
 # usage: gpu.sh BUILD [RESULTS] [--seconds 240] [--sizes "64 128 256 512"] [--lag 16] [--evaluations 25] [--tests "cuda_move net_ops ..."] [--layer "8192 784-1024-256"] [--commit NAME]
 set -euo pipefail
-read -ra tests <<<"cuda_move cuda_field cuda_optim cuda_labels cuda_segment cuda_single cuda_corr cuda_lines cuda_together cuda_packed cuda_vgg cuda_patch cuda_space net_ops net_optim kernels_meanfield"
+read -ra tests <<<"cuda_move cuda_field cuda_flux cuda_optim cuda_labels cuda_segment cuda_single cuda_corr cuda_lines cuda_together cuda_packed cuda_vgg cuda_patch cuda_space net_ops net_optim kernels_meanfield"
 read -ra sizes <<<"64 128 256 512"
 read -ra layer <<<"8192 784-1024-256"
 seconds=240 lag=16 evaluations=25 results="" build="" commit=""

@@ -49,7 +49,7 @@ static int put(const struct taken *to, const struct mf_micro *micro, const struc
     return MF_OK;
 }
 
-static int take(void *context, const struct mf_micro *micro, const struct mf_json *json)
+static int take(void *context, struct mf_micro *micro, const struct mf_json *json)
 {
     const struct taken *to = context;
     void *phase = NULL;
@@ -70,16 +70,27 @@ static int take_made(void *context, struct mf_micro *micro, const struct mf_json
     return put(to, micro, json, phase);
 }
 
-/* Collective. */
-static int work(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *r)
+/* The verb's structure becomes the result, as @p taken takes it. Collective. */
+static int make(mesoforge_session *session, const struct mf_cmd *verb, void *options,
+                int (*taken)(void *context, struct mf_micro *micro, const struct mf_json *json), mesoforge_result *r)
 {
-    struct mf_recon_cmd *o = options;
     struct taken to = {session, r};
-    const struct mf_recon_taker taker = {take, &to};
+    const struct mf_taker taker = {taken, &to};
+    int rc;
+
+    session->work.taker = &taker;
+    rc = mf_agree(&session->comm, verb->run(&session->work, options));
+    session->work.taker = NULL;
+    return rc;
+}
+
+/* Collective. */
+static int match(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *r)
+{
+    const struct mf_recon_cmd *o = options;
 
     if (o->match.max_iter == 0) return mf_fail(MF_USAGE, "--max_iter 0 makes no structure");
-    o->taker = &taker;
-    MF_TRY(mf_agree(&session->comm, verb->run(&session->work, o)));
+    MF_TRY(make(session, verb, options, take, r));
     if (r->arrays) return MF_OK;
     return mf_fail(MF_USAGE, "'%s' has the result of this run already; try: read it, or restart=no", o->common.output);
 }
@@ -87,17 +98,14 @@ static int work(mesoforge_session *session, const struct mf_cmd *verb, void *opt
 /* A dataset becomes a file. */
 static int synthesise(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *r)
 {
-    struct synth_opts *o = options;
-    struct taken to = {session, r};
+    const struct synth_opts *o = options;
 
     if (o->samples) return mf_lib_print(session, verb, options, r);
-    o->take = take_made;
-    o->context = &to;
-    return mf_agree(&session->comm, verb->run(&session->work, o));
+    return make(session, verb, options, take_made, r);
 }
 
 const struct mf_lib_verb mf_lib_synth = {&mf_cmd_synth, synthesise};
-const struct mf_lib_verb mf_lib_match = {&mf_cmd_match, work}, mf_lib_reconstruct = {&mf_cmd_reconstruct, work};
+const struct mf_lib_verb mf_lib_match = {&mf_cmd_match, match}, mf_lib_reconstruct = {&mf_cmd_reconstruct, match};
 
 int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, const char *options,
                     mesoforge_result **result)

@@ -185,6 +185,13 @@ int mf_session_to_device(struct mf_session *session)
     return open_transport(session);
 }
 
+int mf_session_give(const struct mf_session *session, struct mf_micro *micro, const struct mf_json *json)
+{
+    const struct mf_taker *to = session->taker;
+
+    return mf_agree(session->comm, to ? to->take(to->context, micro, json) : MF_OK);
+}
+
 /* Phases are ranges of the device's profiler, where one watches. */
 static void hang_ranges(const struct mf_session *session)
 {

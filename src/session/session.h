@@ -40,12 +40,22 @@ enum mf_work {
 
 struct mf_common;
 struct mf_options;
+struct mf_micro;
+struct mf_json;
+
+/** Takes a structure. @p micro has this rank's slab until take() returns; it may keep the values.
+ * @p json is the object of --json. Collective; refuses as it likes. */
+struct mf_taker {
+    int (*take)(void *context, struct mf_micro *micro, const struct mf_json *json);
+    void *context;
+};
 
 struct mf_session {
     struct mf_comm *comm;
     struct mf_settings settings;
     const struct mf_common *common; /* of the verb that it is opened for, which alone reads them: src/cmd/common.h */
     const struct mf_options *options;
+    const struct mf_taker *taker; /* who gets structures; a file is written where one is named. NULL: files alone */
     const struct mf_backend *backend;
     struct mf_arena *arena;  /* host memory */
     struct mf_arena *device; /* of the back end; on cpu the same */
@@ -95,6 +105,9 @@ int mf_session_to_device(struct mf_session *session);
  * refuses (agreed) with MF_DEVICE.
  */
 int mf_session_serves(struct mf_session *session, unsigned more);
+
+/** Gives a structure to the taker, if there is one. Collective; refuses (agreed) as that does. */
+int mf_session_give(const struct mf_session *session, struct mf_micro *micro, const struct mf_json *json);
 
 /** The part of an open session that src/show uses. Local. */
 static inline struct mf_show mf_session_show(const struct mf_session *session)

@@ -224,7 +224,7 @@ static int build(struct synth_run *run, const double spacing[3])
 static int hand_over(struct synth_run *run)
 {
     struct mf_json *json = truth(run);
-    const int rc = mf_agree(run->session->comm, run->opts->take(run->opts->context, &run->micro, json));
+    const int rc = mf_session_give(run->session, &run->micro, json);
     mf_json_free(json);
     return rc;
 }
@@ -235,7 +235,7 @@ static int make(struct synth_run *run, const double spacing[3])
     if (run->path) MF_TRY(mf_micro_may_write(run->session->comm, run->path, run->wish.ndim, 0));
     MF_TRY(build(run, spacing));
     if (run->path) MF_TRY(write_micro(run));
-    return run->opts->take ? hand_over(run) : report(run);
+    return run->session->taker ? hand_over(run) : report(run);
 }
 
 static int check(const struct mf_session *session, void *options)
@@ -261,7 +261,7 @@ static int run_synth(struct mf_session *session, void *options)
     if (opts->samples) return mf_synth_set_run(session, opts);
     MF_TRY(mf_agree(session->comm, mf_synth_wish(opts, session->options, &run.wish, spacing)));
     snprintf(base, sizeof base, "synth_%s", opts->kind);
-    if (!opts->take || opts->common.output) MF_TRY(mf_session_path(session, base, ".h5", &run.path));
+    if (!session->taker || opts->common.output) MF_TRY(mf_session_path(session, base, ".h5", &run.path));
     rc = opts->common.dry_run ? dry_run(&run) : make(&run, spacing);
     mf_micro_free(&run.micro);
     mf_synth_facts_free(&run.facts);

@@ -8,10 +8,6 @@
 
 struct synth_opts {
     struct mf_common common;
-    /** Takes the microstructure, on every rank its slab, until it returns. A file is written where one is named. NULL:
-     * nobody. */
-    int (*take)(void *context, struct mf_micro *micro, const struct mf_json *json);
-    void *context;
     const char *kind;
     struct mf_longs size;
     long extent[3]; /* z, y, x; 0: not given */

@@ -9,15 +9,8 @@
 #include "src/recon/match.h"
 #include "src/recon/outcome.h"
 
-/** Takes results instead of files. @p micro has this rank's slab, until take() returns; @p json is that of --json. */
-struct mf_recon_taker {
-    int (*take)(void *context, const struct mf_micro *micro, const struct mf_json *json);
-    void *context;
-};
-
 struct mf_recon_cmd {
     struct mf_common common;
-    const struct mf_recon_taker *taker; /* NULL: files */
     struct mf_match match;
     const char *descriptor_filename;
     long realisations;

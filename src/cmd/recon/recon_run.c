@@ -194,13 +194,6 @@ static int plan(struct job *job, struct mf_run *run)
     return make_plan(job);
 }
 
-static int give(const struct job *job, const struct mf_json *json)
-{
-    const struct mf_recon_taker *taker = job->o->taker;
-
-    return mf_agree(job->session->comm, taker ? taker->take(taker->context, &job->out.micro, json) : MF_OK);
-}
-
 /* Whoever takes results also gets the best of a run that is asked to stop: MF_STOPPED then. */
 static int solve_all(struct job *job)
 {
@@ -212,7 +205,7 @@ static int solve_all(struct job *job)
     snprintf(why, sizeof why, "%s", mf_err_text());
     job->out.seconds = mf_now() - job->session->start + job->out.result.elapsed;
     rc = mf_agree(job->session->comm, results(job, &json));
-    if (rc == MF_OK) rc = give(job, json);
+    if (rc == MF_OK) rc = mf_session_give(job->session, &job->out.micro, json);
     mf_json_free(json);
     mf_outcome_free(&job->out);
     return rc == MF_OK ? mf_fail(MF_STOPPED, "%s", why) : rc;
@@ -230,7 +223,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **json)
     MF_TRY(solve_all(job));
     rc = mf_agree(run->comm, write_volume(job, json));
     if (rc == MF_OK) mf_outcome_report(&job->out);
-    if (rc == MF_OK) rc = give(job, *json);
+    if (rc == MF_OK) rc = mf_session_give(job->session, &job->out.micro, *json);
     mf_outcome_free(&job->out);
     return rc;
 }
@@ -274,7 +267,7 @@ static int hand_over(struct job *job, struct mf_json **json)
     if (rc == MF_OK) {
         job->out.seconds = mf_now() - s->start;
         rc = mf_agree(s->comm, results(job, json));
-        if (rc == MF_OK) rc = give(job, *json);
+        if (rc == MF_OK) rc = mf_session_give(job->session, &job->out.micro, *json);
         mf_outcome_free(&job->out);
     }
     mf_run_plan_free(&job->plan);
@@ -401,7 +394,7 @@ static int run_seeds(struct job *job, const char *base, struct mf_json **json)
 
         job->out.solve.seed = (uint64_t)(job->session->common->seed + k);
         job->out.solve.metrics_append = k > 0;
-        if (job->o->taker && !names(job->session->common->output))
+        if (job->session->taker && !names(job->session->common->output))
             rc = hand_over(job, &one);
         else
             rc = job->o->match.max_iter == 0 ? probe(job, &one) : realise(job, base, &one);

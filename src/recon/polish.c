@@ -146,8 +146,8 @@ static double second_order(const struct mf_polish_work *w, uint32_t i, uint32_t 
 
     if (!p) return 0;
     for (int k = 0; k < MF_PROPERTIES; ++k) then[k] = w->moved[k] + a->change[k] + b->change[k];
-    return mf_property_gain(p, then) - mf_property_gain(p, w->moved) - mf_property_slope(p, a->change) -
-           mf_property_slope(p, b->change);
+    return mf_property_gain(p, then) - mf_property_gain(p, w->moved) - mf_property_alone(p, a->change) -
+           mf_property_alone(p, b->change);
 }
 
 /* Makes a swap, whose sites alone have the energies ei and ej, if it lowers the loss. */
@@ -277,7 +277,7 @@ static void set_rests(struct mf_polish_work *w)
         if (!alone)
             s->rest -= (float)mf_swap_linear(&w->swap, i);
         else
-            s->rest = w->polish->property ? (float)mf_property_slope(w->polish->property, s->change) : 0;
+            s->rest = w->polish->property ? (float)mf_property_alone(w->polish->property, s->change) : 0;
     }
 }
 

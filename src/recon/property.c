@@ -207,14 +207,14 @@ static void follow(struct mf_property *p, const float *x, size_t i)
     }
 }
 
-/* The factor of the pull with which its curvature is no more than @p bearable. */
-static double ease_of(const struct mf_property *p, double bearable)
+/* The part of @p factor whose curvature is at most @p bearable. */
+static double ease_of(const struct mf_property *p, double factor, double bearable)
 {
     double curvature = 0;
 
     for (size_t i = 0; i < p->opts.count; ++i)
-        curvature += 2 * weight_of(p) * p->square[i] / (p->opts.at[i].of * p->opts.at[i].of);
-    return curvature > bearable ? bearable / curvature : 1;
+        curvature += 2 * factor * weight_of(p) * p->square[i] / (p->opts.at[i].of * p->opts.at[i].of);
+    return curvature > bearable ? factor * bearable / curvature : factor;
 }
 
 static double loss_of(const struct mf_property *p)
@@ -256,7 +256,7 @@ int mf_property_eval(struct mf_property *p, const float *x, float *g, double fac
     for (size_t i = 0; i < p->opts.count; ++i) follow(p, at, i);
     if (loss) *loss += factor * loss_of(p);
     if (p->g) p->queue->backend->get(p->queue, p->g, g, bytes);
-    pull_fields(p, at, factor * ease_of(p, bearable), to);
+    pull_fields(p, at, ease_of(p, factor, bearable), to);
     if (p->g) p->queue->backend->put(p->queue, g, p->g, bytes);
     return MF_OK;
 }
@@ -273,11 +273,11 @@ void mf_property_change(const struct mf_property *p, size_t v, int from, int to,
         change[i] = (float)(p->slope[i][v] * (b - a) * (2 * a + b) / (2 * b + a) / p->opts.at[i].of);
 }
 
-double mf_property_slope(const struct mf_property *p, const float change[MF_PROPERTIES])
+double mf_property_alone(const struct mf_property *p, const float change[MF_PROPERTIES])
 {
     double sum = 0;
 
-    for (size_t i = 0; i < p->opts.count; ++i) sum += 2 * weight_of(p) * off_of(p, i) * change[i];
+    for (size_t i = 0; i < p->opts.count; ++i) sum += weight_of(p) * change[i] * (2 * off_of(p, i) + change[i]);
     return sum;
 }
 
@@ -318,9 +318,9 @@ static void pull_flips(const struct mf_property *p, const float *x, float *g)
             if (to == from) continue;
             mf_property_change(p, v, from, to, change);
             if (p->fields == 1)
-                g[v] += (float)(to == 1 ? mf_property_slope(p, change) : -mf_property_slope(p, change));
+                g[v] += (float)(to == 1 ? mf_property_alone(p, change) : -mf_property_alone(p, change));
             else
-                g[(size_t)to * n + v] += (float)mf_property_slope(p, change);
+                g[(size_t)to * n + v] += (float)mf_property_alone(p, change);
         }
     }
 }

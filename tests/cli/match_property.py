@@ -86,7 +86,7 @@ def swapped():
     image = ("--conductivity", 0.1, 1, "--property", "conductivity_x=0.28", "--max_iter", 60)
     common = ("--limit_to", 6, "--descriptor_types", "S2", "Variation", "--deterministic", "--json")
     files = []
-    for ranks, env in ((1, {}), (3, {}), (1, {"MF_FAULT": "run.leave:visit=62"})):
+    for ranks, env in ((1, {}), (3, {}), (1, {"MF_FAULT": "run.leave:visit=50"})):
         done = runs.run(PROGRAM, "match", "sample.npy", *common, *image, "--output", "like.npy", ranks=ranks, mpiexec=MPIEXEC, env={**os.environ, **env})
         if env:
             check(done.status == 75, f"a stop among swaps: {done}")

@@ -34,14 +34,6 @@ int mf_gen_print_lists(const struct mf_gen_work *w, const struct mf_plan_rank *r
 
 /* ---- bytes ---- */
 
-static void add(struct mf_plan_bytes *b, const char *name, size_t bytes)
-{
-    if (bytes == 0) return;
-    snprintf(b->tag[b->tags].name, sizeof b->tag[0].name, "%s", name);
-    b->tag[b->tags++].bytes = bytes;
-    b->total += bytes;
-}
-
 /* It lasts and is no weight. */
 static int is_cache(const struct mf_value *value)
 {
@@ -183,18 +175,18 @@ int mf_gen_bytes(const void *work, const struct mf_plan_rank *r, const struct mf
         const struct mf_net *net = d.lists.net;
         const size_t caches = cache_bytes(net, MF_PLACE_DEVICE), on_host = cache_bytes(net, MF_PLACE_HOST);
 
-        add(state, "weights", net->lasting[MF_PLACE_DEVICE] - caches);
-        add(state, "keys and values", caches);
-        add(state, "activations, inputs, work memory", net->room[MF_PLACE_DEVICE]);
-        add(state, "exchange", mf_gen_dry_exchange(&d, 0));
-        add(host, d.lists.streamed.offload ? "weights in host memory" : "weights on the cores",
-            net->lasting[MF_PLACE_HOST] - on_host);
-        add(host, "keys and values on the cores", on_host);
-        add(host, "activations on the cores", net->room[MF_PLACE_HOST]);
-        add(host, "exchange in host memory", mf_gen_dry_exchange(&d, 1));
-        add(host, "logits", mf_gen_lists_host(w->model, &d.lists));
-        add(host, "beside the engine", w->beside);
-        add(host, "in use before", r->in_use);
+        mf_plan_bytes_add(state, "weights", net->lasting[MF_PLACE_DEVICE] - caches);
+        mf_plan_bytes_add(state, "keys and values", caches);
+        mf_plan_bytes_add(state, "activations, inputs, work memory", net->room[MF_PLACE_DEVICE]);
+        mf_plan_bytes_add(state, "exchange", mf_gen_dry_exchange(&d, 0));
+        mf_plan_bytes_add(host, d.lists.streamed.offload ? "weights in host memory" : "weights on the cores",
+                          net->lasting[MF_PLACE_HOST] - on_host);
+        mf_plan_bytes_add(host, "keys and values on the cores", on_host);
+        mf_plan_bytes_add(host, "activations on the cores", net->room[MF_PLACE_HOST]);
+        mf_plan_bytes_add(host, "exchange in host memory", mf_gen_dry_exchange(&d, 1));
+        mf_plan_bytes_add(host, "logits", mf_gen_lists_host(w->model, &d.lists));
+        mf_plan_bytes_add(host, "beside the engine", w->beside);
+        mf_plan_bytes_add(host, "in use before", r->in_use);
         find_facts(w->model, &d, state->fact);
     }
     mf_gen_dry_close(&d);

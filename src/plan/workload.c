@@ -22,6 +22,17 @@ void mf_plan_bytes_of(const struct mf_arena *arena, struct mf_plan_bytes *bytes)
     mf_arena_peak_tags(arena, add_tag, bytes);
 }
 
+void mf_plan_bytes_add(struct mf_plan_bytes *b, const char *name, size_t more)
+{
+    size_t k = 0;
+
+    if (more == 0) return;
+    while (k < b->tags && strcmp(b->tag[k].name, name) != 0) ++k;
+    if (k == b->tags) add_tag(b, name, 0);
+    b->tag[k].bytes += more;
+    b->total += more;
+}
+
 const size_t *mf_plan_find(const struct mf_plan_numbers *numbers, const char *name)
 {
     for (size_t i = 0; i < numbers->count; ++i)

@@ -70,6 +70,9 @@ struct mf_plan_bytes {
 /** Sets total and parts to those of an arena at its high-water mark. */
 void mf_plan_bytes_of(const struct mf_arena *arena, struct mf_plan_bytes *bytes);
 
+/** Adds bytes to the total and to the part of this name. Without bytes there is no part. */
+void mf_plan_bytes_add(struct mf_plan_bytes *bytes, const char *name, size_t more);
+
 /** Seconds of one step, or of a run, by named parts. */
 struct mf_plan_cost {
     double total, tried; /* tried: the part of the total that a trial of this step measures */

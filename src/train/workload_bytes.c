@@ -118,17 +118,6 @@ static void close_dry(struct dry *d)
 
 /* ---- bytes ---- */
 
-static void add(struct mf_plan_bytes *b, const char *name, size_t bytes)
-{
-    size_t k = 0;
-
-    if (bytes == 0) return;
-    while (k < b->tags && strcmp(b->tag[k].name, name) != 0) ++k;
-    if (k == b->tags) snprintf(b->tag[b->tags++].name, sizeof b->tag[0].name, "%s", name);
-    b->tag[k].bytes += bytes;
-    b->total += bytes;
-}
-
 static size_t reader_bytes(const struct dry *d, const struct mf_dataset *set, size_t ahead)
 {
     const struct mf_reader_wish wish = mf_learn_reading(d->opts.task->learn, d->opts.readers, d->opts.batch, ahead);
@@ -157,9 +146,9 @@ static void add_mlps(const struct dry *d, struct mf_plan_bytes *state, struct mf
 
     mf_fault_hold(1);
     if (mf_network_make(&network, d->queue, &mlp) == MF_OK) {
-        add(state, "experts that learn alone",
-            2 * (mlp.net->lasting[MF_PLACE_DEVICE] + mlp.net->room[MF_PLACE_DEVICE]));
-        add(host, "their weights on their way", 2 * mlp.stage.planes * sizeof(float));
+        mf_plan_bytes_add(state, "experts that learn alone",
+                          2 * (mlp.net->lasting[MF_PLACE_DEVICE] + mlp.net->room[MF_PLACE_DEVICE]));
+        mf_plan_bytes_add(host, "their weights on their way", 2 * mlp.stage.planes * sizeof(float));
     }
     mf_network_free(&mlp);
     mf_fault_hold(0);
@@ -171,10 +160,11 @@ static void add_looks(const struct dry *d, const struct mf_dataset *set, struct 
     const struct mf_record record = mf_record_of(&d->network);
     const size_t groups = mf_max(set->classes, 8), experts = (size_t)d->opts.args.experts;
 
-    add(host, "looks at experts", mf_look_layout_of(&d->network).bytes);
-    add(host, "a survey of experts", mf_survey_numbers(experts, groups, record.columns) * sizeof(double));
+    mf_plan_bytes_add(host, "looks at experts", mf_look_layout_of(&d->network).bytes);
+    mf_plan_bytes_add(host, "a survey of experts", mf_survey_numbers(experts, groups, record.columns) * sizeof(double));
     if (d->opts.sleep.batch) /* of a rank and of all */
-        add(host, "records of a look",
+        mf_plan_bytes_add(
+            host, "records of a look",
             2 * mf_min(d->opts.effective, mf_record_room(&record, d->opts.sleep.records, d->opts.sleep.bytes)) *
                 record.numbers * sizeof(float));
 }
@@ -184,10 +174,10 @@ static void add_sleep(const struct dry *d, struct mf_plan_bytes *state, struct m
     const struct mf_sleep_memory *s = &d->opts.sleep;
     const struct mf_record record = mf_record_of(&d->network);
 
-    add(host, "records that are replayed",
-        mf_record_room(&record, s->records, s->bytes) * record.numbers * sizeof(float));
-    add(host, "weights before a sleep", mf_carry_bytes(&d->network));
-    add(host, "weights before a trial", mixture_bytes(d->network.net));
+    mf_plan_bytes_add(host, "records that are replayed",
+                      mf_record_room(&record, s->records, s->bytes) * record.numbers * sizeof(float));
+    mf_plan_bytes_add(host, "weights before a sleep", mf_carry_bytes(&d->network));
+    mf_plan_bytes_add(host, "weights before a trial", mixture_bytes(d->network.net));
     add_mlps(d, state, host);
 }
 
@@ -201,8 +191,8 @@ static void add_group(const struct dry *d, const struct mf_plan_rank *r, int num
     mf_comm_dry(&group, 0, (int)size, (int)mf_min(size, r->local_size));
     if (r->nccl) mf_transport_dry(&group);
     taken = mf_arrays_bytes(&group, r->apart, 0, most_largest(d, number));
-    add(&bytes[0], name, taken.device);
-    add(&bytes[r->apart], name, taken.host);
+    mf_plan_bytes_add(&bytes[0], name, taken.device);
+    mf_plan_bytes_add(&bytes[r->apart], name, taken.host);
 }
 
 static void add_groups(const struct dry *d, const struct mf_plan_rank *r, struct mf_plan_bytes bytes[2])
@@ -242,22 +232,25 @@ static void add_all(const struct dry *d, const struct mf_dataset *set, const str
     const struct mf_arrays_bytes taken =
         mf_arrays_bytes(&d->comm, r->apart && !offload, arrays, most_largest(d, MF_GROUP_ALL));
 
-    add(state, offload ? "parameters, gradients" : "parameters, gradients, moments",
-        offload ? net->lasting[MF_PLACE_DEVICE] : most);
-    add(state, "activations", net->room[MF_PLACE_DEVICE]);
-    add(host, "optimiser in host memory", offload ? most : net->lasting[MF_PLACE_HOST]);
-    add(host, "activations in host memory", net->room[MF_PLACE_HOST]);
-    add(offload ? host : state, "exchange", taken.device - arrays);
-    add(host, "exchange", taken.host);
+    mf_plan_bytes_add(state, offload ? "parameters, gradients" : "parameters, gradients, moments",
+                      offload ? net->lasting[MF_PLACE_DEVICE] : most);
+    mf_plan_bytes_add(state, "activations", net->room[MF_PLACE_DEVICE]);
+    mf_plan_bytes_add(host, "optimiser in host memory", offload ? most : net->lasting[MF_PLACE_HOST]);
+    mf_plan_bytes_add(host, "activations in host memory", net->room[MF_PLACE_HOST]);
+    mf_plan_bytes_add(offload ? host : state, "exchange", taken.device - arrays);
+    mf_plan_bytes_add(host, "exchange", taken.host);
     add_groups(d, r, bytes);
-    add(host, "weights on their way", d->network.stage.buffer ? d->network.stage.planes * sizeof(float) : 0);
-    add(host, "numbers of a step", r->apart ? mf_fetched_bytes(&d->network, d->wish.micro) : 0);
-    add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
-    if (d->opts.task->learn->merit) add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
+    mf_plan_bytes_add(host, "weights on their way",
+                      d->network.stage.buffer ? d->network.stage.planes * sizeof(float) : 0);
+    mf_plan_bytes_add(host, "numbers of a step", r->apart ? mf_fetched_bytes(&d->network, d->wish.micro) : 0);
+    mf_plan_bytes_add(host, "readers", reader_bytes(d, set, MF_AHEAD_TRAIN));
+    if (d->opts.task->learn->merit)
+        mf_plan_bytes_add(host, "readers of a validation", reader_bytes(d, set, MF_AHEAD_SCORE));
     if (d->opts.slots)
-        add(host, "sums of slots", mf_slots_bytes(&d->network, d->opts.slots, d->wish.ranks, d->wish.rank));
-    if (is_recut(d, r)) add(host, "weights on their way to another stage", mf_balance_bytes(&d->network));
-    if (d->opts.grows) add(host, "weights that are carried over", mf_carry_bytes(&d->network));
+        mf_plan_bytes_add(host, "sums of slots",
+                          mf_slots_bytes(&d->network, d->opts.slots, d->wish.ranks, d->wish.rank));
+    if (is_recut(d, r)) mf_plan_bytes_add(host, "weights on their way to another stage", mf_balance_bytes(&d->network));
+    if (d->opts.grows) mf_plan_bytes_add(host, "weights that are carried over", mf_carry_bytes(&d->network));
     if (d->opts.grows) add_looks(d, set, host);
     if (d->opts.sleep.batch) add_sleep(d, state, host);
 }
@@ -372,7 +365,7 @@ int mf_train_bytes(const void *work, const struct mf_plan_rank *rank, const stru
     memset(bytes, 0, MF_PLAN_MEMORIES * sizeof *bytes);
     MF_TRY(add_training(w, rank, settings, 1, bytes));
     if (opts.task) MF_TRY(add_training(&beside, rank, settings, (double)w->opts->beside.steps, bytes));
-    add(&bytes[rank->apart ? MF_PLAN_HOST : MF_PLAN_STATE], "in use before", rank->in_use);
+    mf_plan_bytes_add(&bytes[rank->apart ? MF_PLAN_HOST : MF_PLAN_STATE], "in use before", rank->in_use);
     return MF_OK;
 }
 

@@ -23,14 +23,6 @@ static size_t first_of(const struct generate_job *job, int device) { return mf_g
 
 /* ---- bytes ---- */
 
-static void add(struct mf_plan_bytes *b, const char *name, size_t bytes)
-{
-    if (bytes == 0) return;
-    snprintf(b->tag[b->tags].name, sizeof b->tag[0].name, "%s", name);
-    b->tag[b->tags++].bytes = bytes;
-    b->total += bytes;
-}
-
 /* The rank computes on the device of @p queue. @p apart: it has memory of its own. */
 static int count(const struct generate_job *job, size_t pass, struct mf_queue *queue, int apart,
                  struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
@@ -42,10 +34,10 @@ static int count(const struct generate_job *job, size_t pass, struct mf_queue *q
 
     memset(bytes, 0, MF_PLAN_MEMORIES * sizeof *bytes);
     MF_TRY(mf_generator_foresee(&job->card, &form, queue, &needs));
-    add(state, "weights", needs.weights);
-    add(state, "activations of the network", needs.device - needs.weights);
-    add(host, "samples of a pass", needs.host + mf_generate_lay(&place, pass, NULL));
-    add(host, "measures of a sample", job->measuring);
+    mf_plan_bytes_add(state, "weights", needs.weights);
+    mf_plan_bytes_add(state, "activations of the network", needs.device - needs.weights);
+    mf_plan_bytes_add(host, "samples of a pass", needs.host + mf_generate_lay(&place, pass, NULL));
+    mf_plan_bytes_add(host, "measures of a sample", job->measuring);
     state->fact[OPERATIONS] = needs.operations;
     state->fact[TRAFFIC] = needs.traffic;
     state->fact[NODES] = needs.nodes;
@@ -71,7 +63,7 @@ static int bytes_of(const void *context, const struct mf_plan_rank *r, const str
     if (queue) dry.backend.queue_close(queue);
     mf_arena_close(arena);
     mf_fault_hold(0);
-    if (rc == MF_OK) add(&bytes[r->apart ? MF_PLAN_HOST : MF_PLAN_STATE], "in use before", r->in_use);
+    if (rc == MF_OK) mf_plan_bytes_add(&bytes[r->apart ? MF_PLAN_HOST : MF_PLAN_STATE], "in use before", r->in_use);
     return rc;
 }
 

@@ -56,14 +56,6 @@ static void close_dry(struct dry *d)
     mf_arena_close(d->arena);
 }
 
-static void add(struct mf_plan_bytes *b, const char *name, size_t bytes)
-{
-    if (bytes == 0) return;
-    snprintf(b->tag[b->tags].name, sizeof b->tag[0].name, "%s", name);
-    b->tag[b->tags++].bytes = bytes;
-    b->total += bytes;
-}
-
 static int bytes_of(const void *context, const struct mf_plan_rank *r, const struct mf_plan_numbers *settings,
                     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
 {
@@ -84,13 +76,13 @@ static int bytes_of(const void *context, const struct mf_plan_rank *r, const str
     if (rc == MF_OK) rc = mf_crew_foresee(&d.crew, w->card, w->batch, d.queue, &needs);
     close_dry(&d);
     mf_fault_hold(0);
-    add(state, "weights", needs.weights);
-    add(state, "activations of the network", needs.device - needs.weights - needs.exchange);
-    add(state, "exchange", needs.exchange);
-    add(host, "weights in host memory", needs.away);
-    add(host, "samples of a walk", needs.host - needs.away);
-    add(host, "readers", w->beside);
-    add(host, "in use before", r->in_use);
+    mf_plan_bytes_add(state, "weights", needs.weights);
+    mf_plan_bytes_add(state, "activations of the network", needs.device - needs.weights - needs.exchange);
+    mf_plan_bytes_add(state, "exchange", needs.exchange);
+    mf_plan_bytes_add(host, "weights in host memory", needs.away);
+    mf_plan_bytes_add(host, "samples of a walk", needs.host - needs.away);
+    mf_plan_bytes_add(host, "readers", w->beside);
+    mf_plan_bytes_add(host, "in use before", r->in_use);
     state->fact[OPERATIONS] = needs.operations;
     state->fact[TRAFFIC] = needs.traffic;
     state->fact[NODES] = needs.nodes;

@@ -36,7 +36,7 @@ extern const struct mf_opt mf_common_opts[];
 /** Refuses values out of range, and options that contradict each other: MF_USAGE. Local. */
 int mf_common_check(const struct mf_common *common);
 
-/** They as values; they are borrowed. Local. */
+/** The same as plain values. These borrow the texts and lists of @p common. Local. */
 struct mf_settings mf_common_settings(const struct mf_common *common);
 
 /**

@@ -4,9 +4,6 @@
 
 #include "src/plan/layout.h"
 
-/* More ranks, or the other kind of device, must save this fraction of the time. */
-#define MF_PLAN_WORTH 0.10
-
 /** The fewest ranks within 10 % of the fastest, on GPUs or on cores; NULL: nothing fits there. */
 struct mf_plan_candidate *mf_plan_choose(struct mf_plan *plan, int device);
 

@@ -105,6 +105,9 @@ double mf_plan_paid(const struct mf_plan_cost *cost, const char *name);
 
 struct mf_plan;
 
+/* More ranks, the other kind of device, or another way must save this fraction of the time. */
+#define MF_PLAN_WORTH 0.10
+
 struct mf_plan_workload {
     const char *step; /* the step that has the price: "evaluation" */
     /** A change that needs less memory on any machine: "a smaller volume". */
@@ -122,17 +125,16 @@ struct mf_plan_workload {
     /** Levels of settings, the least intrusive first. A level is tried only if the one before fits on no layout. */
     size_t (*levels)(const void *context, int apart);
 
-    /** Ways in which ranks can divide the work, with the plain one. Where that fits on these ranks, another must gain
-     * 10 %: then @p settings and @p cost are those of its step, else NULL. NULL: there is one way. */
+    /** Ways in which ranks can divide the work, with the plain one. Where that fits on these ranks, another must save
+     * MF_PLAN_WORTH of its time. Then @p settings and @p cost are those of its step, else NULL. NULL: there is one way.
+     */
     size_t (*ways)(const void *context, const struct mf_placement *place, const struct mf_plan_numbers *settings,
                    const struct mf_plan_cost *cost);
 
     /**
-     * A setting of a level. With N levels, those of way k begin at k N.
-     *
-     * @p trial 0 needs least memory; if it
-     * does not fit, none does. From 1 on come the preferred settings, tried until one fits. Returns 0: there is none,
-     * on these ranks.
+     * A setting of a level. With N levels, those of way k begin at k N. @p trial 0 needs least memory; if it does not
+     * fit, none does. From 1 on come the preferred settings, tried until one fits. Returns 0: there is none, on these
+     * ranks.
      */
     int (*settings)(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *settings);

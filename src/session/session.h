@@ -1,5 +1,5 @@
-/* A session has communicator, back end, memory and queue of a rank. It is opened from plain values, by a verb
- * or by the library, and knows no options. */
+/* A session has the communicator, the back end, the memory and the queue of a rank. A verb or the library opens it from
+ * plain values, and it knows no options. */
 #ifndef MF_SESSION_SESSION_H
 #define MF_SESSION_SESSION_H
 
@@ -43,8 +43,8 @@ struct mf_options;
 struct mf_micro;
 struct mf_json;
 
-/** Takes a structure. @p micro has this rank's slab until take() returns; it may keep the values.
- * @p json is the object of --json. Collective; refuses as it likes. */
+/** Takes a structure. @p micro has this rank's slab until take() returns, which may keep the values. The object of
+ * --json is @p json. Collective; refuses as it likes. */
 struct mf_taker {
     int (*take)(void *context, struct mf_micro *micro, const struct mf_json *json);
     void *context;

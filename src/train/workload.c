@@ -125,7 +125,7 @@ static size_t find_way(const struct mf_train_work *w, const struct mf_placement 
     *stages = (size_t)pipe.least;
     for (size_t t = *tensor; n <= way && t <= place->ranks && is_in(layers, t); ++t)
         for (size_t p = (size_t)pipe.least; n <= way && p * t <= place->ranks && is_in(pipe, p); ++p) {
-            if ((int)t * (int)p == layers.least * pipe.least || !may_be(w, place, t, p)) continue;
+            if ((t == (size_t)layers.least && p == (size_t)pipe.least) || !may_be(w, place, t, p)) continue;
             *tensor = t;
             *stages = p;
             ++n;
@@ -159,14 +159,14 @@ static const struct mf_train_work *in_plan(const struct mf_train_work *w, size_t
 }
 
 /* Trials and other ways are worthwhile only if a step takes at least this long. */
-static const double WORTH_SECONDS = 0.01, WORTH = 0.1;
+static const double WORTH_SECONDS = 0.01;
 
 /* Each way has the same arithmetic, if nothing is computed again. */
 static int may_gain(const struct mf_plan_numbers *settings, const struct mf_plan_cost *cost)
 {
     const double kept = mf_plan_get(settings, "recompute") ? 0 : mf_plan_paid(cost, "arithmetic");
 
-    return cost->total >= WORTH_SECONDS && kept < (1 - WORTH) * cost->total;
+    return cost->total >= WORTH_SECONDS && kept < (1 - MF_PLAN_WORTH) * cost->total;
 }
 
 static size_t ways(const void *context, const struct mf_placement *place, const struct mf_plan_numbers *settings,

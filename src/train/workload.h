@@ -1,7 +1,7 @@
 /* A training as a workload of the planner (src/plan/workload.h). Its settings are "batch" (samples of one pass),
- * "passes" (of a rank in one step), "zero", "recompute" (enum mf_recompute) and "readers". "offload" and "spill"
- * [bytes] are there where they are not 0. "tensor" is ranks that share every layer, and "stages" is of a pipeline. They
- * are there where they are not 1. None of them changes what a step computes.
+ * "passes" (of a rank in one step), "zero", "recompute" (enum mf_recompute) and "readers". There are "offload" and
+ * "spill" [bytes] where they are not 0. There are "tensor" (ranks that share every layer) and "stages" (of a pipeline)
+ * where they are not 1. None of them changes what a step computes.
  */
 #ifndef MF_TRAIN_WORKLOAD_H
 #define MF_TRAIN_WORKLOAD_H
@@ -68,8 +68,8 @@ int mf_train_print_lists(const struct mf_train_work *work, const struct mf_plan_
 /* -- parts of the workload -- */
 
 /* Facts of a step. Traffic, gradients and what ranks exchange are in bytes. MF_TRAIN_SUMMED and MF_TRAIN_SUMS are bytes
- * and number of the sums over ranks that share layers. MF_TRAIN_MESSAGES are bytes between stages,
- * and MF_TRAIN_COPIED those of activations that wait in the memory of the node. */
+ * and number of the sums over ranks that share layers. MF_TRAIN_MESSAGES are bytes between stages, and MF_TRAIN_COPIED
+ * those of activations that wait in the memory of the node. */
 enum {
     MF_TRAIN_OPERATIONS,
     MF_TRAIN_TRAFFIC,

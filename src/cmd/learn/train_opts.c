@@ -112,8 +112,7 @@ const struct mf_opt mf_train_rows[] = {
         "each"),
     ROW("tp", tensor, MF_LONG, NULL,
         "ranks that share every layer (vit, vqa), and pass the same samples; left out: 1, every rank has whole layers, "
-        "unless "
-        "the plan finds that they do not fit, or that a step becomes a tenth shorter"),
+        "unless the plan finds that they do not fit, or that a step becomes a tenth shorter"),
     ROW("pp", stages, MF_LONG, NULL,
         "stages of a pipeline, each with some of the blocks; left out: 1, every rank has all blocks, or as --tp"),
     ROW("exact-batch", exact, MF_FLAG, NULL,

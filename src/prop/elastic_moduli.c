@@ -5,7 +5,8 @@
 #include "src/prop/elastic.h"
 #include "src/prop/flow.h"
 
-static const double MOST_CONTRAST = 1e7; /* single precision */
+static const double MOST_CONTRAST = 1e7;                /* single precision */
+static const double SMALLEST = 1e-100, LARGEST = 1e100; /* of the largest modulus: products of three are in range */
 
 struct mf_elastic_phase mf_elastic_isotropic(double young, double poisson)
 {
@@ -39,6 +40,9 @@ int mf_elastic_check(size_t n, const struct mf_elastic_phase *phase)
             "stiffness: the contrast %g is above %g, which single precision does not resolve; try: 0 for the "
             "smallest",
             most / least, MOST_CONTRAST);
+    if (most < SMALLEST || most > LARGEST)
+        return mf_fail(MF_USAGE, "stiffness: the largest modulus is %g, and %g to %g is possible; try: another unit",
+                       most, SMALLEST, LARGEST);
     return MF_OK;
 }
 

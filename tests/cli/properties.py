@@ -132,14 +132,14 @@ def no_way():
     check(abs(properties("solid.npy", "--conducting", 1)["tortuosity_factor_carrying"]["z"] - 1) < 1e-6, "--conducting of all")
     check(all(more[key] == got[key] for key in ("formation_factor", "tortuosity_factor_carrying")), f"a conductivity that no voxel has: {more}")
     done = runs.run(PROGRAM, "properties", "wall.npy", "--conductivity", 0, 5, 9, "--axes", "x")
-    check("has 2 labels, but --conductivity has 3 values: the last 1 have no effect" in done.err, f"one value more: {done}")
+    check("has 2 labels, but --conductivity has 3 values: those behind have no effect" in done.err, f"one value more: {done}")
     np.save("walls.npy", np.arange(4096, dtype=np.uint8).reshape(16, 16, 16) % 2)
     done = runs.run(PROGRAM, "properties", "walls.npy", "--conductivity", 0, 5, "--axes", "x", "--error-bars")
     check("sample unknown; no edge is known" in done.out, f"parts that do not conduct: {done}")
     done = runs.run(PROGRAM, "properties", "wall.npy", "--conducting", 1, 7, "--error-bars")
     check("unknown; no edge is known" in done.out and "nan" not in done.out, f"too small to be cut: {done}")
-    done = runs.run(PROGRAM, "properties", "wall.npy", "--conducting", 1, 7, "--edge-for", 1, "--error-bars")
-    check("--error-bars has no effect: --edge-for" in done.err, f"two options: {done}")
+    done = runs.run(PROGRAM, "properties", "wall.npy", "--conducting", 1, 7, "--edge-for", 1, "--error-bars", "--scheme", "rotated")
+    check("--error-bars has no effect: --edge-for" in done.err and "--scheme has no effect" in done.err, f"options beside each other: {done}")
     check("has no label 7" in done.err and "y: no edge is known" in done.out and "nan" not in done.out, f"no label 7: {done}")
 
 
@@ -345,6 +345,10 @@ def stiffness():
             check(plan["bytes"]["per_rank"][0] == used and plan["seconds_per_iteration"]["total"] > 0, f"memory of {file} on {ranks}: {plan['bytes']}, used {used}")
     done = runs.run(PROGRAM, "properties", "volume.npy", "--young", 1, 2, "--poisson", 0.3, "--memory-limit", 2)
     check(done.status == 5, f"a memory limit: {done}")
+    np.save("void.npy", np.zeros((4, 5, 6), np.uint8))
+    for values, code, sentence in (((0, 5), 3, "all of its labels are voids"), ((1e300, 2e300), 2, "try: another unit")):
+        done = runs.run(PROGRAM, "properties", "void.npy", "--young", *values, "--poisson", 0.3)
+        check(done.status == code and sentence in done.err, f"{values}: {done}")
     many = properties("layers.npy", "volume.npy", "--young", 1, 2, "--poisson", 0.3)
     k = [one["stiffness"]["isotropic"]["bulk"] for one in many["files"]]
     check(np.isclose(many["mean"]["bulk"], np.mean(k)) and np.isclose(many["deviation"]["bulk"], np.std(k, ddof=1)) and many["interval"]["young"] > 0, f"means: {many}")

@@ -85,17 +85,21 @@ static int find_share(const char *text, double *share)
     return MF_OK;
 }
 
+static int check_conduction(const struct mf_session *session, const struct properties *o)
+{
+    if (o->conductivity.count && o->conducting.count)
+        return mf_fail(MF_USAGE, "--conductivity and --conducting say the same; leave one of them out");
+    if (!o->conductivity.count && !o->conducting.count)
+        return mf_fail(MF_USAGE, "no conductivities; try: --conductivity 0 1, or --young 1 10 --poisson 0.3");
+    MF_UNUSED(session, "it is for stiffness", "scheme");
+    return o->conductivity.count ? mf_conduct_check(o->conductivity.count, o->conductivity.at) : MF_OK;
+}
+
 int mf_properties_check(const struct mf_session *session, const struct properties *o)
 {
     int wanted[3];
 
-    if (mf_stiffness_asked(o))
-        MF_TRY(mf_stiffness_check(session, o));
-    else if (o->conductivity.count && o->conducting.count)
-        return mf_fail(MF_USAGE, "--conductivity and --conducting say the same; leave one of them out");
-    else if (!o->conductivity.count && !o->conducting.count)
-        return mf_fail(MF_USAGE, "no conductivities; try: --conductivity 0 1, or --young 1 10 --poisson 0.3");
-    if (o->conductivity.count) MF_TRY(mf_conduct_check(o->conductivity.count, o->conductivity.at));
+    MF_TRY(mf_stiffness_asked(o) ? mf_stiffness_check(session, o) : check_conduction(session, o));
     if (!(o->tolerance >= 1e-7 && o->tolerance <= 0.1))
         return mf_fail(MF_USAGE, "--tolerance %g: 1e-7 to 0.1", o->tolerance);
     if (strcmp(o->boundary, "periodic") == 0 && mf_options_given(session->options, "sides"))
@@ -168,9 +172,8 @@ static int set_conductivities(const struct properties *o, const struct mf_micro 
         return mf_fail(MF_INPUT, "'%s' has %d labels, but --conductivity has %zu values", c->file, micro->phases,
                        o->conductivity.count);
     if (o->conductivity.count > (size_t)micro->phases)
-        mf_warn("'%s' has %d label%s, but --conductivity has %zu values: the last %zu have no effect", c->file,
-                micro->phases, MF_S(micro->phases), o->conductivity.count,
-                o->conductivity.count - (size_t)micro->phases);
+        mf_warn("'%s' has %d label%s, but --conductivity has %zu values: those behind have no effect", c->file,
+                micro->phases, MF_S(micro->phases), o->conductivity.count);
     warn_of_absent(&o->conducting, micro, c->file);
     for (int p = 0; p < micro->phases; ++p) {
         c->k[p] = o->conductivity.count ? o->conductivity.at[p] : 0;
@@ -400,8 +403,10 @@ static int run_files(struct mf_session *s, const struct properties *o, size_t fi
     if (rc == MF_OK) rc = mf_session_may_write(s, o->fields, ".vtkhdf");
     if (rc == MF_OK && s->common->output) rc = mf_session_spares(s, s->common->output, files, file);
     if (rc == MF_OK) rc = to_cores(s, o);
-    if (o->edge_for) MF_UNUSED(s, "--edge-for prints nothing but the edge", "error-bars");
-    if (mf_stiffness_asked(o)) MF_UNUSED(s, "it is for conduction", "edge-for", "fields");
+    if (mf_stiffness_asked(o))
+        MF_UNUSED(s, "it is for conduction", "edge-for", "fields");
+    else if (o->edge_for)
+        MF_UNUSED(s, "--edge-for prints nothing but the edge", "error-bars");
     warn_of_twice(files, file);
     if (files > 1) mf_notes_begin();
     for (size_t i = 0; rc == MF_OK && i < files; ++i) {

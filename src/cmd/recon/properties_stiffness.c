@@ -68,20 +68,22 @@ int mf_stiffness_problem(const struct properties *o, const struct mf_micro *micr
 {
     struct mf_stiffness *s = &c->stiffness;
     const size_t given = mf_stiffness_phases(o);
+    double most = 0;
 
     if (given < (size_t)micro->phases)
         return mf_fail(MF_INPUT, "'%s' has %d labels, but %s has values of %zu", c->file, micro->phases,
                        o->stiffness.count ? "--stiffness" : "--young", given);
     if (given > (size_t)micro->phases)
-        mf_warn("'%s' has %d label%s, but %s has values of %zu: the last %zu have no effect", c->file, micro->phases,
-                MF_S(micro->phases), o->stiffness.count ? "--stiffness" : "--young", given,
-                given - (size_t)micro->phases);
+        mf_warn("'%s' has %d label%s, but %s has values of %zu: those behind have no effect", c->file, micro->phases,
+                MF_S(micro->phases), o->stiffness.count ? "--stiffness" : "--young", given);
     s->asked = 1;
     s->opts.tolerance = o->tolerance;
     s->opts.scheme = strcmp(o->scheme, "rotated") == 0 ? MF_ELASTIC_ROTATED : MF_ELASTIC_STAGGERED;
-    for (int p = 0; p < micro->phases; ++p)
+    for (int p = 0; p < micro->phases; ++p) {
         if (c->fraction[p] > 0) s->opts.phase[p] = phase_of(o, (size_t)p);
-    return MF_OK;
+        most = fmax(most, s->opts.phase[p].c11);
+    }
+    return most > 0 ? MF_OK : mf_fail(MF_INPUT, "'%s' has no solid label: all of its labels are voids", c->file);
 }
 
 static void warn_of_none(const struct mf_conducted *c)
@@ -201,7 +203,8 @@ void mf_stiffness_text(FILE *to, const struct mf_conducted *c)
     mf_conducted_head(to, c);
     fprintf(to, " periodic, %s;", scheme(c));
     phases_text(to, c);
-    fprintf(to, "  stiffness (xx, yy, zz, yz, xz, xy), at most %zu iterations:\n", most_steps(&c->stiffness.of));
+    fprintf(to, "  stiffness (xx, yy, zz, yz, xz, xy), at most %zu iteration%s:\n", most_steps(&c->stiffness.of),
+            MF_S(most_steps(&c->stiffness.of)));
     for (size_t i = 0; i < 6; ++i) {
         for (size_t j = 0; j < 6; ++j) fprintf(to, " %12.6g", c->stiffness.of.c[i][j]);
         fputc('\n', to);

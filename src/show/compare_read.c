@@ -6,6 +6,7 @@
 #include "io/lent.h"
 #include "io/look.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/desc/characterize.h"
 #include "src/desc/copies.h"
 #include "src/desc/measure.h"
@@ -58,10 +59,8 @@ static int conduct(const struct mf_show *s, const struct mf_compare_opts *o, str
     for (int a = 0; a < 3; ++a) one->conductivity[a] = NAN;
     if (!o->conductivity.count) return MF_OK;
     if (o->conductivity.count != (size_t)one->micro.phases)
-        return mf_fail(MF_INPUT, "'%s' has %d labels, but --conductivity has %zu values", one->file, one->micro.phases,
-                       o->conductivity.count);
-    if (!s->backend->flux)
-        return mf_fail(MF_DEVICE, "--conductivity: %s has no conduction; try: --device cpu", s->backend->name);
+        return mf_fail(MF_INPUT, "'%s' has %d label%s, but --conductivity has %zu values", one->file, one->micro.phases,
+                       MF_S(one->micro.phases), o->conductivity.count);
     for (int a = 0; a < 3; ++a) c.wanted[a] &= one->micro.slab.dims[a] > 1;
     MF_TRY(mf_conduct_columns_of(&c, s->comm, s->queue, s->arena, &one->micro, value));
     for (int a = 0; a < 3; ++a)
@@ -95,9 +94,9 @@ int mf_compare_describe(const struct mf_show *s, const struct mf_compare_opts *o
     opts.vgg = o->vgg;
     opts.more = more & MF_WANTS_MORE;
     opts.cross = (more & MF_WANTS_CROSS) != 0;
+    MF_TRY(conduct(s, o, one));
     MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, &one->micro, &opts, &one->target));
     MF_TRY(count_measures(s, o, want, one));
-    MF_TRY(conduct(s, o, one));
     return mf_texture_measure(s->comm, s->arena, &one->micro, o->periodic, (size_t)o->slices, one->texture, one->taken);
 }
 

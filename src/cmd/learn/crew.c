@@ -89,11 +89,12 @@ static int check_parts(const struct placing *p, const char *path)
     return mf_fail(MF_USAGE, "--pp %zu: the model of '%.200s' has %zu parts", p->crew->stages, path, p->parts.count);
 }
 
+static int is_cut(const struct mf_crew *c) { return c->stages > 1 || c->wish.map; }
+
 static int find_placing(struct placing *p, const struct mf_model_card *card, size_t batch, struct mf_queue *queue)
 {
     const struct mf_model_wish wish = {.batch = batch};
 
-    if (p->crew->stages == 1 && !p->crew->wish.map) return MF_OK;
     MF_TRY(mf_model_draft(card, &wish, queue, see, p));
     return check_parts(p, card->path);
 }
@@ -121,8 +122,10 @@ static struct mf_model_wish wish_of(const struct mf_crew *c, size_t batch, const
 static int open_placing(struct placing *p, const char *path, size_t batch, struct mf_queue *queue)
 {
     struct mf_model_card card;
-    int rc = mf_model_card_open_as(path, NULL, &card);
+    int rc;
 
+    if (!is_cut(p->crew)) return MF_OK;
+    rc = mf_model_card_open_as(path, NULL, &card);
     if (rc == MF_OK) rc = find_placing(p, &card, batch, queue);
     mf_model_card_close(&card);
     return rc;
@@ -149,7 +152,7 @@ int mf_crew_foresee(const struct mf_crew *c, const struct mf_model_card *card, s
     struct placing p = {.crew = c};
     const struct mf_model_cut cut = {&c->own, place, &p};
     const struct mf_model_wish wish = wish_of(c, batch, &cut);
-    int rc = find_placing(&p, card, batch, queue);
+    int rc = is_cut(c) ? find_placing(&p, card, batch, queue) : MF_OK;
 
     if (rc == MF_OK) rc = mf_model_foresee(card, &wish, queue, needs);
     free_placing(&p);

@@ -132,9 +132,8 @@ struct mf_plan_workload {
                    const struct mf_plan_cost *cost);
 
     /**
-     * A setting of a level. With N levels, those of way k begin at k N. @p trial 0 needs least memory; if it does not
-     * fit, none does. From 1 on come the preferred settings, tried until one fits. Returns 0: there is none, on these
-     * ranks.
+     * A setting of a level. With N levels, those of way k begin at k N. Trial 0 needs least memory; if it does not fit,
+     * none does. From 1 on come the preferred settings, tried until one fits. Returns 0: there is none, on these ranks.
      */
     int (*settings)(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *settings);

@@ -1,7 +1,7 @@
-/* A training as a workload of the planner (src/plan/workload.h). Its settings are "batch" (samples of one pass),
- * "passes" (of a rank in one step), "zero", "recompute" (enum mf_recompute) and "readers". There are "offload" and
- * "spill" [bytes] where they are not 0. There are "tensor" (ranks that share every layer) and "stages" (of a pipeline)
- * where they are not 1. None of them changes what a step computes.
+/* A training as a workload of the planner (src/plan/workload.h). Its settings are "batch" (samples of one pass)
+ * and "passes" (of a rank in one step). Further ones are "zero", "recompute" (enum mf_recompute) and "readers". There
+ * are "offload" and "spill" [bytes] where they are not 0. There are "tensor" (ranks that share every layer) and
+ * "stages" (of a pipeline) where they are not 1. None of them changes what a step computes.
  */
 #ifndef MF_TRAIN_WORKLOAD_H
 #define MF_TRAIN_WORKLOAD_H

@@ -144,8 +144,8 @@ static int iterate(const struct mf_elastic_field *f, double tolerance, struct lo
         load->left = left_of(i + 1, fall + i + 1);
         if (load->left < tolerance * measure) return MF_OK;
     }
-    return mf_fail(MF_NUMERIC, "stiffness: no convergence in %d iterations; try: a larger --tolerance%s",
-                   MF_ELASTIC_STEPS, f->grid.rotated ? ", or --scheme staggered" : "");
+    return mf_fail(MF_NUMERIC, "stiffness: no convergence in %d iterations; try: a larger --tolerance, or --scheme %s",
+                   MF_ELASTIC_STEPS, f->grid.rotated ? "staggered" : "rotated");
 }
 
 /* Rounding lets the residual drift from the true one. Where the energy tells so, the iteration begins again from there,

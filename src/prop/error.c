@@ -235,6 +235,9 @@ int mf_conduct_sample_error(const struct mf_comm *comm, struct mf_queue *queue, 
 
 double mf_conduct_edge_for(const struct mf_conduct_sample *sample, double k, double share)
 {
-    if (!(k > 0 && sample->rate > 0)) return NAN;
-    return sample->edge * pow(sample->deviation / (k * share), 1 / sample->rate);
+    double least;
+
+    if (!(k > 0 && sample->rate > 0 && sample->deviation >= 0)) return NAN;
+    least = sample->parts[1].count ? sample->parts[1].edge : sample->parts[0].edge;
+    return fmax(least, sample->edge * pow(sample->deviation / (k * share), 1 / sample->rate));
 }

@@ -47,8 +47,8 @@ int mf_conduct_sample_error(const struct mf_comm *comm, struct mf_queue *queue, 
 int mf_conduct_seam(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_micro *micro, int axis,
                     double *seam, double *inside);
 
-/** The edge [voxels] of volumes whose conductivities deviate by @p share of @p k. The rate is that of the sample. NAN:
- * unknown. Local. */
+/** The edge [voxels] of volumes whose conductivities deviate by @p share of @p k. The rate is that of the sample. It
+ * is no less than that of the smallest parts. NAN: unknown. Local. */
 double mf_conduct_edge_for(const struct mf_conduct_sample *sample, double k, double share);
 
 #endif

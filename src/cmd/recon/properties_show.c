@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/cmd/recon/properties.h"
 #include "src/cmd/recon/properties_stiffness.h"
 #include "src/desc/measure.h"
@@ -97,7 +98,7 @@ static void axis_text(FILE *to, const struct mf_conducted *c, int a)
     fprintf(to, "  %s: conductivity %.6g +- %.1g, tortuosity factor %.5g", mf_axis_name(a), r->k * c->most,
             r->left * r->k * c->most, tortuosity(c, a));
     if (same_conductors(c)) fprintf(to, " (%.5g by what carries)", tortuosity_carrying(c, a));
-    fprintf(to, ", formation factor %.5g; %zu iterations\n", 1 / r->k, r->steps);
+    fprintf(to, ", formation factor %.5g; %zu iteration%s\n", 1 / r->k, r->steps, MF_S(r->steps));
 }
 
 static void put_error(FILE *to, const char *name, double error)
@@ -116,7 +117,7 @@ static void errors_text(FILE *to, const struct mf_conducted *c, int a)
     put_error(to, "grid", value_of(c, a, GRID));
     put_error(to, "sample", value_of(c, a, SAMPLE));
     if (isfinite(edge_for(c, a)))
-        fprintf(to, "; 1 %% takes an edge of %.5g voxels\n", edge_for(c, a));
+        fprintf(to, "; 1 %% takes an edge of %.2g voxels\n", edge_for(c, a));
     else
         fprintf(to, "; %s\n", no_edge);
     for (int i = 0; i < MF_CONDUCT_CUTS && s->parts[i].count; ++i)
@@ -130,7 +131,7 @@ static void edges_text(FILE *to, const struct mf_conducted *c)
     for (int a = 0; a < 3; ++a) {
         if (!c->wanted[a]) continue;
         if (isfinite(edge_for(c, a)))
-            fprintf(to, "%s: %s: an edge of %.5g voxels for a deviation of %g %%\n", c->file, mf_axis_name(a),
+            fprintf(to, "%s: %s: an edge of %.2g voxels for a deviation of %g %%\n", c->file, mf_axis_name(a),
                     edge_for(c, a), 100 * c->share);
         else
             fprintf(to, "%s: %s: %s\n", c->file, mf_axis_name(a), no_edge);

@@ -11,7 +11,8 @@
 #include "src/cmd/unused.h"
 
 static const char *const order[] = {"xx", "yy", "zz", "yz", "xz", "xy"};
-static const double NOTHING = 1e-6; /* of the largest C11: no stiffness */
+static const double NOTHING = 1e-6;  /* of the largest C11: no stiffness */
+static const double ROUNDING = 1e-9; /* of the largest entry: printed as 0 */
 
 /* -- options -- */
 
@@ -194,6 +195,17 @@ static void errors_text(FILE *to, const struct mf_conducted *c)
     fputc('\n', to);
 }
 
+static void matrix_text(FILE *to, const struct mf_elastic *of)
+{
+    double most = 0;
+
+    for (size_t k = 0; k < 6; ++k) most = fmax(most, of->c[k][k]);
+    for (size_t i = 0; i < 6; ++i) {
+        for (size_t j = 0; j < 6; ++j) fprintf(to, " %12.6g", fabs(of->c[i][j]) < ROUNDING * most ? 0 : of->c[i][j]);
+        fputc('\n', to);
+    }
+}
+
 void mf_stiffness_text(FILE *to, const struct mf_conducted *c)
 {
     const struct mf_elastic_bounds b = bounds(c);
@@ -205,10 +217,7 @@ void mf_stiffness_text(FILE *to, const struct mf_conducted *c)
     phases_text(to, c);
     fprintf(to, "  stiffness (xx, yy, zz, yz, xz, xy), at most %zu iteration%s:\n", most_steps(&c->stiffness.of),
             MF_S(most_steps(&c->stiffness.of)));
-    for (size_t i = 0; i < 6; ++i) {
-        for (size_t j = 0; j < 6; ++j) fprintf(to, " %12.6g", c->stiffness.of.c[i][j]);
-        fputc('\n', to);
-    }
+    matrix_text(to, &c->stiffness.of);
     m = nearest(c, &distance);
     fprintf(to, "  nearest isotropic moduli%s: K %.6g, G %.6g, E %.6g, nu %.4f; distance %.2g %%\n",
             c->ndim == 2 ? " in the plane (plane strain)" : "", m.bulk, m.shear, m.young, m.poisson, 100 * distance);

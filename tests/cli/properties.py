@@ -82,6 +82,9 @@ def parts():
     check(np.isclose(got["sample"]["y"], large["deviation"] / 2 ** rate), f"the whole: {got}")
     edge = properties("whole.npy", "--conductivity", 0.3, 1, "--axes", "y", "--edge-for", "2%", ranks=3)
     check(np.isclose(edge["edge"]["y"] * 2 ** (1 / rate), got["edge_for_1_percent"]["y"]) and edge["parts"] == got["parts"], f"--edge-for: {edge}, {got}")
+    np.save("even.npy", np.ones((16, 16, 16), np.uint8))
+    even = properties("even.npy", "--conductivity", 1, 2, "--axes", "x", "--error-bars")["conductivity"]["error"]
+    check(even["sample"]["x"] == 0 and even["edge_for_1_percent"]["x"] == 4, f"parts that do not deviate: {even}")
 
 
 def several():
@@ -149,6 +152,10 @@ def grey():
     check(done.status == 3 and "--threshold" in done.err, f"a grey image: {done}")
     properties("grey.npy", "--conductivity", 0, 1, "--threshold", 60, "--output", "out.json")
     check(json.load(open("out.json"))["file"] == "grey.npy", "--output")
+    before = open("out.json").read(), sorted(os.listdir())
+    done = runs.run(PROGRAM, "properties", "grey.npy", "--conductivity", 0, 1, "--threshold", 99, "--output", "out.json", "--scheme", "rotated", fault="io.rename")
+    check(done.status == 7 and (open("out.json").read(), sorted(os.listdir())) == before, f"a full disk: {done}")
+    check("--scheme has no effect: it is for stiffness" in done.err, f"a scheme of conduction: {done}")
 
 
 def seam():
@@ -209,7 +216,7 @@ def added():
     done = runs.run(PROGRAM, *words, fault="io.write:visit=6")
     check(done.status == 7 and "complete samples stay in 'plain.h5.columns'" in done.err and open("plain.h5", "rb").read() == before, f"a full disk: {done}")
     done = runs.run(PROGRAM, *words[:-1], 4)
-    check(done.status == 2 and "'plain.h5.columns' has rows of other columns" in done.err, f"other conductivities: {done}")
+    check(done.status == 2 and "'plain.h5.columns' is left from a run with other options" in done.err, f"other conductivities: {done}")
     got = properties(*words[1:], ranks=3)
     with h5py.File("plain.h5") as f, h5py.File("set1.h5") as g:
         ours, theirs = f["/samples/properties"], g["/samples/properties"]
@@ -357,6 +364,7 @@ def stiffness():
     np.save("wall.npy", wall)
     done = runs.run(PROGRAM, "properties", "wall.npy", "--young", 0, 5, "--poisson", 0.2, "--error-bars")
     check(done.status == 0 and all(f"nothing resists a strain {k}" in done.err for k in ("yy", "yz", "xy")) and "strain xx" not in done.err, f"a wall: {done}")
+    check("e-1" not in done.out.split("nearest")[0], f"rounding is printed as 0: {done}")
     done = runs.run(PROGRAM, "properties", "scan.npy", "--young", 1, 2, "--poisson", 0.3, "--axes", "x")
     check(done.status == 0 and "faces along y do not match" in done.err and "--axes has no effect" in done.err and f"nearest isotropic moduli" in done.out, f"a scan: {done}")
 

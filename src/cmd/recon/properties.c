@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/atomic.h"
 #include "io/notes.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -328,6 +329,16 @@ static int do_file(struct mf_session *s, const struct properties *o, const char 
 
 /* -- output -- */
 
+/** An old file stays until the new one is complete. */
+static int save(const struct mf_session *s, const struct mf_json *json)
+{
+    const char *path = s->common->output;
+    struct mf_atomic file;
+
+    MF_TRY(mf_atomic_open(s->comm, path, 0, &file));
+    return mf_atomic_close(s->comm, &file, s->comm->rank == 0 ? mf_json_save(json, file.temporary, path) : MF_OK);
+}
+
 static int say(const struct mf_session *s, size_t files, const struct mf_conducted *of, struct mf_json *refused)
 {
     const int many = refused != NULL;
@@ -351,10 +362,10 @@ static int say(const struct mf_session *s, size_t files, const struct mf_conduct
     if (many && s->comm->rank == 0 && !s->common->json) mf_conducted_means_text(stdout, files, of);
     if (s->common->json) rc = mf_log_view_json(s, json);
     if (rc == MF_OK && s->comm->rank == 0 && s->common->json) rc = mf_json_write(json, stdout);
-    if (rc == MF_OK && s->comm->rank == 0 && s->common->output)
-        rc = mf_json_save(json, s->common->output, s->common->output);
+    rc = mf_agree(s->comm, rc);
+    if (rc == MF_OK && s->common->output) rc = save(s, json);
     mf_json_free(json);
-    return mf_agree(s->comm, rc);
+    return rc;
 }
 
 static void warn_of_twice(size_t files, const char *const *file)

@@ -187,8 +187,8 @@ static int find_rows(struct mf_columns *c, int file)
     if (got < sizeof there || there.magic[0] == 0) return begin_rows(c, file); /* it was killed before it began */
     if (memcmp(&there, &c->head, sizeof there) == 0) return read_rows(c, file);
     return mf_fail(MF_USAGE,
-                   "'%s' has rows of other columns, or of another set; try: the same options, another --output, or "
-                   "remove that file",
+                   "'%s' is left from a run with other options, or on another set; try: the same options, another "
+                   "--output, or remove that file",
                    c->rows);
 }
 

@@ -92,7 +92,8 @@ int mesoforge_on_progress(mesoforge_session *session, int (*go_on)(void *context
  * evaluation, or piece of input or measure. Without a call nothing happens. */
 int mesoforge_cancel(mesoforge_session *session);
 
-/** Ends a session and its fields; results stay. Collective. NULL is accepted. */
+/** Ends a session and its fields; results stay. Where its wait for other ranks is stopped, the session stays open.
+ * Collective. NULL is accepted. */
 int mesoforge_close(mesoforge_session *session);
 
 /* -- arrays and fields -- */

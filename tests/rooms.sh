@@ -39,7 +39,7 @@ FNR == 1 { file = FILENAME; sub("^" root "/", "", file) }
 /^[ \t]*#[ \t]*include[ \t]*"/ {
     split($0, part, "\""); name = part[2]
     if (name == "src/base/opt.h" && file !~ /^(include|src\/(base|cmd|lib|main))/)
-        say("includes \"" name "\": rooms that work stand on values")
+        say("includes \"" name "\": only verbs and the library read options; take plain values")
     if (rank(name) == 0) say("includes \"" name "\", which is in no room (write the path from the top)")
     else if (rank(name) > rank(file)) say("includes \"" name "\" from a room to its right")
     else if (rank(name) == rank(file) && room(name) != room(file) && rank(file) >= 6)

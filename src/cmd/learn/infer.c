@@ -10,7 +10,6 @@
 #include "io/same_file.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
-#include "src/base/text.h"
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/crew.h"
 #include "src/cmd/learn/field.h"

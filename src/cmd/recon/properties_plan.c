@@ -7,7 +7,6 @@
 #include "kernels/flux.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/text.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/plan.h"
 #include "src/cmd/recon/properties.h"

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/log.h"
-#include "src/base/words.h"
 #include "src/cmd/micrograph.h"
 #include "src/cmd/planned.h"
 #include "src/desc/characterize.h"

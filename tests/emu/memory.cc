@@ -10,11 +10,8 @@
 
 namespace
 {
-constexpr size_t UNIT = 256, PAGE = 65536;
-
-size_t upto(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
-} // namespace
+constexpr size_t UNIT = 256;
+}
 
 #if defined(__SANITIZE_ADDRESS__)
 void *mf_emu_take(size_t bytes)
@@ -28,6 +25,14 @@ void *mf_emu_take(size_t bytes)
 
 void mf_emu_give(void *memory, size_t) { free(memory); }
 #else
+namespace
+{
+constexpr size_t PAGE = 65536;
+
+size_t upto(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+} // namespace
+
 void *mf_emu_take(size_t bytes)
 {
     const size_t open = upto(bytes, UNIT), pages = upto(open, PAGE);

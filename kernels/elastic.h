@@ -31,11 +31,9 @@ void mf_elastic_wrap(const struct mf_elastic_grid *grid, size_t rows, float *x);
 
 /**
  * y = the forces of the stresses of (@p strain + strains of displacements x), of planes [first, first + count).
- * Pointers
- * are those of plane 0. The phases @p code are [planes][ny][nx]. x and they
- * have a plane more on either side. Columns of
- * x are wrapped. Plane k has sums [k][7]: x y, then the stresses. Without a @p strain (NULL) these are 0. The result
- * @p y may not be x.
+ * Pointers are those of plane 0. The phases @p code are [planes][ny][nx]. x and they have a plane more on either side.
+ * Columns of x are wrapped. Plane k has sums [k][7]: x y, then the stresses. Without a @p strain (NULL) these are 0.
+ * The result @p y may not be x.
  */
 void mf_elastic_apply(const struct mf_elastic_grid *grid, const uint8_t *code, const float *strain, const float *x,
                       float *y, size_t first, size_t count, float *work, double *sums);

@@ -154,8 +154,8 @@ MF_CPU_FAST static void forces(grid *g, float *const n[3], const float *below, f
 
 /* -- rotated -- */
 
-/* The derivatives of one displacement in a voxel, from its corners: rows (z, y), (z, y + 1), (z + 1, y), (z + 1, y +
- * 1). */
+/* The derivatives of one displacement in a voxel, from its corners. Rows a, b, c, d are (z, y), (z, y + 1), (z + 1, y)
+ * and (z + 1, y + 1). */
 #define DERIVE(a, b, c, d, i, dz, dy, dx)                                                             \
     const float dz = (c[i] - a[i]) + (d[i] - b[i]) + ((c[i + 1] - a[i + 1]) + (d[i + 1] - b[i + 1])); \
     const float dy = (b[i] - a[i]) + (d[i] - c[i]) + ((b[i + 1] - a[i + 1]) + (d[i + 1] - c[i + 1])); \

@@ -23,7 +23,7 @@ void mf_elastic_waves(const struct mf_elastic_grid *g, const struct mf_elastic_w
             wave(k, g->n[a], g->per[a], g->rotated, w->difference[a] + 2 * k, w->mean[a] + 2 * k);
 }
 
-/** A complex number times another. */
+/** A complex number. */
 struct complex {
     float re, im;
 };

@@ -185,7 +185,7 @@ template <> struct pass<WRAP> {
     }
 };
 
-/* A plane with its border, which @p more and @p out point to the begin of. */
+/* A plane with its border; a.out is its begin. */
 template <> struct pass<LIFT> {
     static __host__ __device__ size_t extent(const mf_flux_grid &g, const mf_flux_grid &, const args &, int axis)
     {

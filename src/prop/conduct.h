@@ -12,7 +12,7 @@
 enum {
     MF_CONDUCT_STEPS = 500,
     MF_CONDUCT_ALIKE = 32 * 32 * 32, /* volumes of at most so many voxels are solved by all ranks alike */
-    /* bytes of a voxel whose time at the rate of memory an iteration takes, by runs on one core: */
+    /* Memory moves so many bytes per voxel in the time of an iteration, by runs on one core: */
     MF_CONDUCT_TRAFFIC_COUNTS = 220, /* conductivities 0 and 1 alone, voxels are cubes */
     MF_CONDUCT_TRAFFIC_FACES = 370   /* others */
 };

@@ -238,7 +238,7 @@ static void cycle(const struct mf_flow *flow, size_t k, float *x, const float *b
         if (visit == 0) {
             descend(flow, l, next, b, x);
         } else {
-            smooth(flow, l, 1, b, x); /* colour 0 is the last, and the next one: once is enough */
+            smooth(flow, l, 1, b, x); /* ends with colour 0, which the next pass would begin with */
             mf_flow_border(flow, l, 0, x);
             if (l->grid.n[0]) flow->queue->backend->flux->relax(flow->queue, &l->grid, 1, b, x);
             restrict_to(flow, l, next, b, x);

@@ -167,8 +167,8 @@ static int settle(const struct mf_elastic_field *f, double tolerance, struct loa
 /* Our components zz, yy, xx, yx, zx, zy are Voigt's in another order. */
 static size_t voigt(size_t k) { return k < 3 ? 2 - k : 8 - k; }
 
-/* An entry is the energy between two load cases, whose error is the product of both errors. Take the mean stress of one
- * along the strain of the other. Less is the product of the other displacements with the residual. */
+/* An entry is the energy between two load cases: the mean stress of one along the strain of the other. Subtracted is
+ * the product of the other's displacements and the residual. So the error is the product of both errors. */
 static void couple(const struct mf_elastic_field *f, const struct load *load, size_t j, double unit,
                    struct mf_elastic *out)
 {

@@ -12,9 +12,8 @@ struct mf_conduct_grey;
 /**
  * Takes all memory for conduction, along one axis after another, of voxels on @p slab with edges @p spacing. It does
  * nothing else, so a plan may call it too. opts->k is not used. The boundary is plates with closed sides, or periodic.
- * Arrays come from
- * queue->arena and @p arena (host memory). Collective; refuses (agreed) with MF_MEMORY. Call mf_conduct_grey_close()
- * in any case.
+ * Arrays come from queue->arena and @p arena (host memory). Collective; refuses (agreed) with MF_MEMORY. Call
+ * mf_conduct_grey_close() in any case.
  */
 int mf_conduct_grey_open(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena,
                          const struct mf_slab *slab, const double spacing[3], const struct mf_conduct_opts *opts,
@@ -31,8 +30,7 @@ void mf_conduct_grey_begin(const struct mf_conduct_grey *grey, int axis, float *
 int mf_conduct_grey_solve(struct mf_conduct_grey *grey, int axis, const float *k, float *potential,
                           struct mf_conduct *out);
 
-/** After a solve: @p slope [slab voxels] = d (effective conductivity) / d k of each voxel, host memory. Collective.
- */
+/** After a solve: @p slope [slab voxels] = d (effective conductivity) / d k of a voxel, host memory. Collective. */
 void mf_conduct_grey_slope(struct mf_conduct_grey *grey, float *slope);
 
 #endif

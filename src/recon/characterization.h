@@ -64,7 +64,7 @@ size_t mf_characterize_lag(const struct mf_characterization *c, const struct mf_
  */
 int mf_characterize_auto(const struct mf_session *session, const struct mf_characterization *c,
                          const struct mf_micro *micro, const struct mf_target *target,
-                         struct mf_characterize_opts *cpts, struct mf_target_look *look);
+                         struct mf_characterize_opts *opts, struct mf_target_look *look);
 
 /** Opens the back end, memory and network that the values need; c->vgg is freed by the caller. Collective; refuses
  * (agreed) as mf_gram_weights_open() and mf_session_serves(). */

@@ -70,10 +70,10 @@ static double worst_of(const double a[6][6], const double b[6][6])
 
 static void against_direct(void)
 {
-    static const size_t size[][3] = {{4, 3, 5}, {3, 4, 6}, {1, 7, 6}, {5, 6, 1}, {2, 5, 4}, {6, 2, 3}};
+    static const size_t size[][3] = {{4, 3, 5}, {3, 4, 6}, {1, 7, 6}, {5, 6, 1}, {2, 5, 4}, {6, 2, 3}, {4, 1, 5}};
     double worst[2] = {0};
 
-    for (int t = 0; t < 12; ++t) {
+    for (int t = 0; t < 14; ++t) {
         const size_t *dims = size[t / 2];
         uint8_t *label = noise(dims, 4, (uint64_t)t / 2);
         struct mf_micro m = volume(&comm, dims, 4, label);
@@ -242,8 +242,7 @@ static void any_ranks(void)
     device_close(&two);
 }
 
-/* A uniform strain is the solution: no iteration, and nothing is divided by 0. Walls that do not touch carry nothing.
- */
+/* A uniform strain is the solution: no iteration, and nothing is divided by 0. Walls apart carry nothing. */
 static void ends(void)
 {
     const size_t dims[3] = {6, 5, 4};

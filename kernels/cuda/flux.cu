@@ -9,7 +9,8 @@
 namespace
 {
 
-enum kind { RELAX, BEGIN, BEGIN_BOTH, RESTRICT, ADD, MOVE, TURN, WRAP, LIFT, COARSEN, FINISH };
+/* Passes up to WRAP may share a launch. */
+enum kind { RELAX, BEGIN, BEGIN_BOTH, RESTRICT, ADD, WRAP, MOVE, TURN, LIFT, COARSEN, FINISH };
 
 /** The arguments of a pass beside its grids. */
 struct args {
@@ -328,6 +329,7 @@ void append(struct mf_queue *q, const mf_flux_grid &g, const mf_flux_grid &c, ar
 {
     list *l = static_cast<list *>(mf_cuda_of(q)->batch);
 
+    MF_ASSERT(a.kind <= WRAP);
     if (l->count == list::MOST || l->grids + 2 > list::GRIDS) start(q, l);
     a.grid = place_of(l, g);
     a.coarse = place_of(l, c);

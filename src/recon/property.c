@@ -273,7 +273,7 @@ void mf_property_change(const struct mf_property *p, size_t v, int from, int to,
         change[i] = (float)(p->slope[i][v] * (b - a) * (2 * a + b) / (2 * b + a) / p->opts.at[i].of);
 }
 
-double mf_property_alone(const struct mf_property *p, const float change[MF_PROPERTIES])
+double mf_property_gain(const struct mf_property *p, const double change[MF_PROPERTIES])
 {
     double sum = 0;
 
@@ -281,12 +281,12 @@ double mf_property_alone(const struct mf_property *p, const float change[MF_PROP
     return sum;
 }
 
-double mf_property_gain(const struct mf_property *p, const double change[MF_PROPERTIES])
+double mf_property_alone(const struct mf_property *p, const float change[MF_PROPERTIES])
 {
-    double sum = 0;
+    double all[MF_PROPERTIES] = {0};
 
-    for (size_t i = 0; i < p->opts.count; ++i) sum += weight_of(p) * change[i] * (2 * off_of(p, i) + change[i]);
-    return sum;
+    for (size_t i = 0; i < p->opts.count; ++i) all[i] = change[i];
+    return mf_property_gain(p, all);
 }
 
 int mf_property_met(const struct mf_property *p)

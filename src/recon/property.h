@@ -60,8 +60,8 @@ int mf_property_flips(struct mf_property *property, int firm, const float *x, fl
 /** After it: the change of each property, over its target, if voxel @p v of this rank changes phase. */
 void mf_property_change(const struct mf_property *property, size_t v, int from, int to, float change[MF_PROPERTIES]);
 
-/** After it: the change of the loss if properties change by that, over their targets; by one voxel alone. A voxel that
- * overshoots the target is no good candidate. */
+/** After it: the change of the loss if properties change by @p change, over their targets. The second is for the change
+ * of mf_property_change(): a voxel that overshoots the target is no good candidate. */
 double mf_property_gain(const struct mf_property *property, const double change[MF_PROPERTIES]);
 double mf_property_alone(const struct mf_property *property, const float change[MF_PROPERTIES]);
 

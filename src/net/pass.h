@@ -1,6 +1,6 @@
 /* Passes: each rewrites a list. They run in this order: cast, fuse, stage, cores, stream, grad, rerun, recompute, fold,
- * spill, layout, clear, accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live. Pass replace comes
- * before them.
+ * partition, spill, layout, clear, accumulate, send, reduce, fetch, norm, optimise, gather, bring, plan, live. Pass
+ * replace comes before them.
  *
  * Rule: nothing inserts or removes nodes after mf_pass_plan(). A node that a pass inserts gets the segment of the node
  * it belongs to. */
@@ -10,6 +10,7 @@
 #include "src/net/list.h"
 
 struct mf_queue;
+struct mf_partners;
 
 enum mf_recompute {
     MF_RECOMPUTE_NONE,
@@ -62,6 +63,18 @@ void mf_pass_recompute(struct mf_list *list, enum mf_recompute how, int copies);
 
 /** Turns sums of gradients into additions by the node that computes the second summand. Returns how many. */
 size_t mf_pass_fold(struct mf_list *list);
+
+/** [values] of roots: is it the same on all ranks of a group? These have the same inputs, and all of the weights or a
+ * part of each. The list has backward, and the nodes of all stages. The caller frees the answer. */
+unsigned char *mf_list_alike(const struct mf_list *list, int group);
+
+/** Lets activations that ranks have @p alike wait in pieces for backward, a piece on each of @p among. A piece is
+ * copied behind the node that makes the activation. The gather ends before the first use in backward, and begins at
+ * that of the one before. Padding makes pieces equal. An activation stays whole if another stage sends it, if it is
+ * much smaller than the largest, or if a rank would have no number of it. *seed is the first node of backward, and
+ * stays so. Returns how many are cut. */
+size_t mf_pass_partition(struct mf_list *list, size_t *seed, const unsigned char *alike,
+                         const struct mf_partners *among);
 
 /** Lets activations of at least @p bytes bytes (0: none) that backward reads much later wait in host memory. A copy out
  * begins behind the last use in forward, and ends when the next one has begun. A copy in ends before the first use in

@@ -15,9 +15,8 @@ size_t mf_list_seed(const struct mf_list *list)
     return i;
 }
 
-size_t mf_stretches(const struct mf_list *list, struct mf_stretch **stretch)
+size_t mf_stretches_of(const struct mf_list *list, size_t seed, struct mf_stretch **stretch)
 {
-    const size_t seed = mf_list_seed(list);
     struct mf_stretch *s = MF_MUST(malloc((2 * (size_t)list->regions + 1) * sizeof *s), "stretches");
     size_t n = 0;
 
@@ -33,6 +32,11 @@ size_t mf_stretches(const struct mf_list *list, struct mf_stretch **stretch)
     }
     *stretch = s;
     return n;
+}
+
+size_t mf_stretches(const struct mf_list *list, struct mf_stretch **stretch)
+{
+    return mf_stretches_of(list, mf_list_seed(list), stretch);
 }
 
 const struct mf_stretch *mf_stretch_of(const struct mf_stretch *stretch, size_t n, size_t node)

@@ -17,6 +17,9 @@ struct mf_stretch {
 /** The stretches of a list, in its order. The caller frees them. Returns how many. */
 size_t mf_stretches(const struct mf_list *list, struct mf_stretch **stretch);
 
+/** The same, where backward begins with node @p seed. */
+size_t mf_stretches_of(const struct mf_list *list, size_t seed, struct mf_stretch **stretch);
+
 /** The stretch in which node @p node is; NULL: in none. */
 const struct mf_stretch *mf_stretch_of(const struct mf_stretch *stretch, size_t n, size_t node);
 

@@ -8,6 +8,7 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/net/region.h"
 #include "src/train/parts.h"
 #include "src/train/pipeline.h"
 
@@ -225,10 +226,22 @@ static int both_ways(struct mf_network *n, const struct mf_network_wish *wish, c
     return MF_OK;
 }
 
+static void partition(const struct mf_network_wish *wish, struct mf_list *list)
+{
+    size_t seed = mf_list_seed(list);
+    unsigned char *alike;
+
+    if (!wish->partition) return;
+    alike = mf_list_alike(list, wish->split.group);
+    mf_pass_partition(list, &seed, alike, &wish->split);
+    free(alike);
+}
+
 static int micro_batch(struct mf_network *n, const struct mf_network_wish *wish, const char *name, int place,
                        struct mf_pass_list *pass)
 {
     MF_TRY(both_ways(n, wish, name, pass));
+    partition(wish, pass->list);
     mf_pass_spill(pass->list, wish->spill);
     if (n->layout.buckets == 0) lay_out(n, wish, pass->list);
     if (wish->stage >= 2 || (wish->offload && is_alone(wish)))
@@ -282,7 +295,7 @@ static int one_slot(struct mf_network *n, const struct mf_network_wish *wish, si
     rc = both_ways(n, wish, name, &slot->pass);
     free(name);
     MF_TRY(rc);
-    mf_pipeline_divide(n, slot);
+    mf_pipeline_divide(n, wish->partition ? &wish->split : NULL, slot);
     slot->pass.reads = 0;
     note_reads(n, slot->pass.list, &slot->pass);
     note_reads(n, slot->backward, &slot->pass);

@@ -47,6 +47,7 @@ struct mf_network_wish {
         *tuning;       /* algorithms are tried when lists are planned, and remembered there; NULL: they are not */
     enum mf_type type; /* of activations: f32, or one of 16 bits */
     int offload;       /* the optimiser is in host memory */
+    int partition;     /* the ranks of split keep what they have alike in pieces */
     size_t spill;      /* activations of at least so many bytes wait there for backward; 0: none */
     enum mf_op_id optimiser;
     struct mf_attr moments; /* its constants */

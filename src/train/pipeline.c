@@ -7,6 +7,7 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/net/region.h"
 #include "src/place/pipeline.h"
 
 size_t mf_pipeline_slots(size_t micro, size_t stages, size_t stage) { return mf_min(micro, stages - stage); }
@@ -104,13 +105,24 @@ static int is(const struct mf_node *node, enum mf_exchange_kind kind)
     return mf_op_is_exchange(node->op) && node->attr.exchange == (int)kind;
 }
 
-void mf_pipeline_divide(struct mf_network *n, struct mf_pipe_slot *slot)
+/* This rank's nodes. Returns the first of backward. */
+static size_t leave_both_ways(struct mf_network *n, const struct mf_partners *among, struct mf_list *list)
+{
+    unsigned char *alike = among ? mf_list_alike(list, among->group) : NULL;
+    size_t border = mf_list_seed(list);
+
+    leave(n, list, &border);
+    if (among) mf_pass_partition(list, &border, alike, among);
+    free(alike);
+    return border;
+}
+
+void mf_pipeline_divide(struct mf_network *n, const struct mf_partners *among, struct mf_pipe_slot *slot)
 {
     struct mf_list *list = slot->pass.list;
-    size_t border = 0, nodes, left = 0;
+    const size_t border = leave_both_ways(n, among, list);
+    size_t nodes, left = 0;
 
-    while (list->node[border].op != MF_OP_FILL) ++border; /* the seed of backward */
-    leave(n, list, &border);
     nodes = list->nodes;
     slot->take = list_like(list, "take");
     slot->backward = list_like(list, "backward");

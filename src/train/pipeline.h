@@ -17,8 +17,9 @@ size_t mf_pipeline_slots(size_t micro, size_t stages, size_t stage);
  * network of too few blocks, and a trained weight of two stages. Local. */
 int mf_pipeline_mark(struct mf_network *network, const size_t *given, struct mf_list *list);
 
-/** Leaves a list of micro-batches its nodes on this rank, as the four lists of a slot. Local. */
-void mf_pipeline_divide(struct mf_network *network, struct mf_pipe_slot *slot);
+/** Leaves a list of micro-batches its nodes on this rank, as the four lists of a slot. The ranks @p among keep what
+ * they have alike in pieces; NULL: none do. Local. */
+void mf_pipeline_divide(struct mf_network *network, const struct mf_partners *among, struct mf_pipe_slot *slot);
 
 /** Leaves a forward list its nodes on this rank. Local. */
 void mf_pipeline_leave(struct mf_network *network, struct mf_list *list);

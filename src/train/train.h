@@ -70,6 +70,7 @@ struct mf_train_opts {
     enum mf_scope scope;          /* of what is compiled */
     struct mf_algorithms *tuning; /* of MF_COMPILE_TUNE; NULL: nothing is tried */
     int offload;                  /* the optimiser is in host memory, while that of the back end is a device's */
+    int partition;                /* ranks that share layers keep what they have alike in pieces */
     size_t spill;                 /* activations of at least so many bytes wait there for backward; 0: none */
     size_t readers;               /* threads */
     size_t bucket;                /* [bytes] */

@@ -84,6 +84,7 @@ struct mf_network_wish mf_train_wish(const struct mf_dataset *set, const struct 
                                     .tuning = opts->tuning,
                                     .type = opts->type,
                                     .offload = opts->offload,
+                                    .partition = opts->partition && tensor > 1,
                                     .spill = opts->spill,
                                     .optimiser = opts->optimiser,
                                     .moments = opts->moments,

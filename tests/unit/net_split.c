@@ -11,6 +11,7 @@
 #include "src/base/rng.h"
 #include "src/net/build.h"
 #include "src/net/pass.h"
+#include "src/net/region.h"
 #include "src/net/walk.h"
 #include "tests/device.h"
 
@@ -21,6 +22,7 @@ struct choice {
     enum mf_recompute recompute;
     int fuse;
     enum mf_type type;
+    int pieces; /* ranks keep what they have alike in pieces */
 };
 
 struct model {
@@ -30,6 +32,17 @@ struct model {
 };
 
 static struct mf_shape flat(size_t a, size_t b) { return (struct mf_shape){.type = MF_F32, .n = 2, .d = {a, b}}; }
+
+/* Three ranks are too many for 54 numbers in lines of 16. */
+static void partition(struct mf_list *list, const struct choice *c, const struct mf_partners *split)
+{
+    unsigned char *alike = mf_list_alike(list, split->group);
+    size_t seed = mf_list_seed(list), cut = mf_pass_partition(list, &seed, alike, split);
+
+    CHECK(seed == mf_list_seed(list));
+    CHECK_SAYS(c->type != MF_F32 || (cut > 0) == (split->ranks % 2 == 0), "%zu ranks cut %zu", split->ranks, cut);
+    free(alike);
+}
 
 /* Two residual blocks. A norm reads what ranks have summed, in forward and in backward. */
 static struct model make(const struct device *d, const struct mf_partners *split, const struct choice *c)
@@ -60,6 +73,7 @@ static struct model make(const struct device *d, const struct mf_partners *split
     mf_pass_grad(m.list, 1, &m.loss, 1 << MF_SET_TRAINED | 1 << MF_SET_SPLIT);
     mf_pass_recompute(m.list, c->recompute, 0);
     mf_pass_fold(m.list);
+    if (c->pieces && split && split->ranks > 1) partition(m.list, c, split);
     for (size_t v = 0; v < m.net->values; ++v) m.net->value[v].kept |= m.net->value[v].role == MF_ROLE_GRADIENT;
     CHECK_SAYS(mf_pass_plan(m.list, d->q) == MF_OK, "%s", mf_err_text());
     mf_pass_live(m.net);
@@ -286,8 +300,8 @@ int main(int argc, char **argv)
                mf_err_text());
     for (int how = MF_RECOMPUTE_NONE; how <= MF_RECOMPUTE_BLOCKS; ++how)
         for (int fuse = 0; fuse < 2; ++fuse) {
-            check(&d, &c, &(struct choice){(enum mf_recompute)how, fuse, MF_F32});
-            check(&d, &c, &(struct choice){(enum mf_recompute)how, fuse, MF_BF16});
+            check(&d, &c, &(struct choice){(enum mf_recompute)how, fuse, MF_F32, fuse});
+            check(&d, &c, &(struct choice){(enum mf_recompute)how, fuse, MF_BF16, !fuse});
         }
     for (int turn = 0; turn < 6; ++turn) pipeline(&d, &c, turn);
     mf_transport_close(&c);

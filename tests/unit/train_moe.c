@@ -126,6 +126,7 @@ static void same_lives_of_crews(const struct bed *b, const char *model)
         o.stages = crews[k].stages;
         o.ways = crews[k].ways;
         o.stage = crews[k].zero;
+        o.partition = 1;
         same_life(b, &o, n, weights, &want);
     }
     free(weights);

@@ -1,6 +1,7 @@
 /* The optimiser is in host memory, and activations wait there. Weights after ten steps have the bits that they have
  * without. This holds on any number of ranks, by all stages of ZeRO, with passes, recomputation and slots. A run that
- * was stopped with offload goes on without, and the reverse. Device memory holds less. */
+ * was stopped with offload goes on without, and the reverse. Device memory holds less. So it does where ranks that
+ * share layers keep pieces of what they have alike. */
 #include "tests/unit/train_case.h"
 
 static const char *const models[] = {"mlp", "cnn", "vit"};
@@ -103,6 +104,48 @@ static void others(const struct both *b)
     same_bits(b, o, 1, 256);
 }
 
+/* -- pieces of activations -- */
+
+/* The same bits with pieces, in less memory. */
+static void same_bits_in_pieces(const struct bed *b, struct mf_train_opts o)
+{
+    size_t with[MF_PLACES], without[MF_PLACES], n;
+    float *want = run(b, &o, without, &n), *got;
+
+    o.partition = 1;
+    got = run(b, &o, with, &n);
+    CHECK_SAYS(apart(n, got, want) <= 0,
+               "%s: %zu ranks share layers, %zu stages, ZeRO %d, recompute %d, type %d: pieces differ by %g",
+               o.arch->name, o.tensor, o.stages, o.stage, (int)o.recompute, (int)o.type, apart(n, got, want));
+    CHECK_SAYS(with[MF_PLACE_DEVICE] < without[MF_PLACE_DEVICE],
+               "%zu ranks share layers, %zu stages, recompute %d, type %d: %zu bytes in pieces, %zu without", o.tensor,
+               o.stages, (int)o.recompute, (int)o.type, with[MF_PLACE_DEVICE], without[MF_PLACE_DEVICE]);
+    free(want);
+    free(got);
+}
+
+/* Ranks that share layers cut what they have alike. Pieces of three and four ranks have padding. */
+static void pieces(const struct both *b)
+{
+    const size_t ranks = (size_t)b->plain.world.size;
+
+    for (int k = 0; k < 6 && ranks > 1 && trains(&b->tested, "vit"); ++k) {
+        struct mf_train_opts o = usual("vit", 1, 4);
+
+        if ((SANITIZED || tolerance(b) > 0) && k % 3 != 2) continue;
+        o.args.width = 24;
+        o.args.heads = 12;
+        if (k == 3) o.args.experts = 4, o.args.top = 2, o.args.temperature = 1;
+        o.tensor = ranks == 4 && k > 1 ? 2 : ranks;
+        o.stages = ranks == 4 && k > 2 ? 2 : 0;
+        o.args.depth = o.stages ? 8 : 4;
+        o.stage = o.stages ? k % 2 : k % 4;
+        o.recompute = (enum mf_recompute)(k % 3);
+        o.type = k < 3 ? MF_F32 : MF_BF16;
+        same_bits_in_pieces(&b->tested, o);
+    }
+}
+
 /* Not a number in a weight: the first node that reads it is named. Other nodes work in host memory. */
 static void hunts(const struct bed *b)
 {
@@ -181,6 +224,7 @@ int main(int argc, char **argv)
     others(&b);
     restarts(&b);
     half(&b);
+    pieces(&b);
     hunts(&b.tested);
     bed_close(&b.tested);
     return failures != 0;

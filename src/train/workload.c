@@ -147,6 +147,7 @@ static const struct mf_train_work *in_way(const struct mf_train_work *w, size_t 
     to->work.opts = &to->opts;
     to->opts.tensor = tensor;
     to->opts.stages = stages;
+    if (tensor < 2) to->work.partition = (struct mf_train_range){0, 0};
     if (tensor * stages > 1) to->work.offload.most = w->offload.least;
     if (stages > 1 && w->stage.most > 1) to->work.stage.most = (int)mf_max((size_t)w->stage.least, 1);
     return &to->work;
@@ -189,7 +190,7 @@ static size_t levels(const void *context, int apart)
 {
     const struct mf_train_work *w = work_of(context);
 
-    return stages(w) + span(w->recompute) + (apart ? span(w->offload) : 0);
+    return stages(w) + span(w->partition) + span(w->recompute) + (apart ? span(w->offload) : 0);
 }
 
 /* A setting that most plans do not have. */
@@ -274,7 +275,8 @@ static int settings_in(const struct mf_train_work *w, const struct mf_placement 
                        struct mf_plan_numbers *s)
 {
     const size_t stage = level < stages(w) ? level : stages(w) - 1, more = level - stage;
-    const size_t again = more < span(w->recompute) ? more : span(w->recompute), offload = more - again;
+    const size_t pieces = mf_min(more, span(w->partition)), again = mf_min(more - pieces, span(w->recompute));
+    const size_t offload = more - pieces - again;
     const int is_last = level + 1 == levels(w, place->apart);
     const size_t sharers = mf_train_data(w->opts, place->ranks);
     size_t batch[BATCHES], n;
@@ -291,6 +293,7 @@ static int settings_in(const struct mf_train_work *w, const struct mf_placement 
                 sharers > 1 || (w->stage.least == 3 && w->offload.least + (int)offload) ? (size_t)w->stage.least + stage
                                                                                         : 0);
     mf_plan_set(s, "recompute", (size_t)w->recompute.least + again);
+    set_rare(s, "partition", (size_t)w->partition.least + pieces);
     set_rare(s, "offload", (size_t)w->offload.least + offload);
     set_rare(s, "spill", w->spill);
     mf_plan_set(s, "readers", readers_of(w, place));
@@ -345,6 +348,7 @@ void mf_train_take_settings(const struct mf_plan_numbers *s, struct mf_train_opt
     opts->batch = mf_plan_get(s, "batch");
     opts->stage = (int)mf_plan_get(s, "zero");
     opts->recompute = (enum mf_recompute)mf_plan_get(s, "recompute");
+    opts->partition = (int)mf_plan_get(s, "partition");
     opts->offload = (int)mf_plan_get(s, "offload");
     opts->spill = mf_plan_get(s, "spill");
     opts->readers = mf_plan_get(s, "readers");
@@ -357,6 +361,7 @@ void mf_train_give_settings(const struct mf_train_opts *opts, struct mf_plan_num
     mf_plan_set(s, "batch", opts->batch);
     mf_plan_set(s, "zero", (size_t)opts->stage);
     mf_plan_set(s, "recompute", (size_t)opts->recompute);
+    set_rare(s, "partition", opts->partition && opts->tensor > 1);
     set_rare(s, "offload", (size_t)opts->offload);
     set_rare(s, "spill", opts->spill);
     mf_plan_set(s, "readers", opts->readers);
@@ -375,6 +380,10 @@ static int halve(const struct mf_train_work *w, size_t least, struct mf_train_op
 int mf_train_shrink(const struct mf_train_work *w, size_t ranks, struct mf_train_opts *opts)
 {
     if (halve(w, FULL, opts)) return 1;
+    if (opts->tensor > 1 && opts->partition < w->partition.most) {
+        opts->partition = 1;
+        return 1;
+    }
     if ((int)opts->recompute < w->recompute.most) {
         ++opts->recompute;
         return 1;
@@ -427,6 +436,10 @@ static void finish(const void *context, const struct mf_placement *place, const 
         mf_plan_note(p, "%zu of the %zu rows of a step are empty: %zu ranks x %zu passes x %zu samples for %zu",
                      rows - effective, rows, sharers, passes, mf_plan_get(&p->settings, "batch"), effective);
     if ((int)zero > w->stage.least) mf_plan_note(p, "ranks share %s: copies of all do not fit", shared_words[zero]);
+    if (work_of(context)->partition.least && w->opts->tensor < 2)
+        mf_plan_note(p, "--partition-activations has nothing to cut: every rank has whole layers; try: --tp 2");
+    if ((int)mf_plan_get(&p->settings, "partition") > w->partition.least)
+        mf_plan_note(p, "ranks keep pieces of the activations that they have alike: all of them do not fit");
     if ((int)mf_plan_get(&p->settings, "recompute") > w->recompute.least)
         mf_plan_note(p, "backward computes activations a second time: all of them do not fit");
     if ((int)mf_plan_get(&p->settings, "offload") > w->offload.least)
@@ -447,6 +460,8 @@ static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
     if (pipe > 1) mf_plan_say(lines, "pipeline", "%zu stages", pipe);
     mf_plan_say(lines, "zero", "%zu", mf_plan_get(s, "zero"));
     mf_plan_say(lines, "again", "%s is computed a second time in backward", again_words[mf_plan_get(s, "recompute")]);
+    if (mf_plan_get(s, "partition"))
+        mf_plan_say(lines, "pieces", "ranks that share layers keep pieces of the activations that they have alike");
     if (mf_plan_get(s, "offload")) mf_plan_say(lines, "offload", "the optimiser works in host memory");
     if (mf_plan_get(s, "spill"))
         mf_plan_say(lines, "spill", "activations from %zu bytes on wait in host memory for backward",
@@ -530,6 +545,7 @@ static void fix(void *context, const struct mf_plan_numbers *tried)
     w->stages = (struct mf_train_range){pipe, pipe};
     w->batch = mf_plan_get(tried, "batch");
     w->stage = (struct mf_train_range){zero, zero};
+    w->partition = (struct mf_train_range){(int)mf_plan_get(tried, "partition"), (int)mf_plan_get(tried, "partition")};
     w->recompute = (struct mf_train_range){again, again};
     w->offload = (struct mf_train_range){(int)mf_plan_get(tried, "offload"), (int)mf_plan_get(tried, "offload")};
     w->spill = mf_plan_get(tried, "spill");

@@ -26,6 +26,7 @@ struct mf_train_work {
     size_t batch, passes;
     int exact; /* every pass is full */
     struct mf_train_range stage, recompute, offload;
+    struct mf_train_range partition;      /* counts where ranks share layers */
     struct mf_train_range tensor, stages; /* from 1 on; most 0: as in opts */
     size_t spill;                         /* [bytes] */
     long readers;                         /* -1: free */

@@ -65,7 +65,7 @@ def short_of_memory():
     check(settings["batch"] == 32 and settings["zero"] + settings["recompute"] > 0, f"a fixed batch in half of the memory: {settings}")
     check("plan: backward computes activations a second time" in err or "plan: ranks share" in err, f"what was done for it: {err}")
     done = run("train", "classify", *SMALL, "--results-dir", "run", "--restart", "no", *wide, "--memory-limit", 1, ranks=2)
-    check(done.status == 5 and "nothing fits into memory: the smallest plan (2 ranks, batch 1, passes 64, zero 0, recompute 2, readers 1, tensor 2)" in done.err, f"{done}")
+    check(done.status == 5 and "nothing fits into memory: the smallest plan (2 ranks, batch 1, passes 64, zero 0, recompute 2, partition 1, readers 1, tensor 2)" in done.err, f"{done}")
 
 
 def ways():
@@ -93,6 +93,24 @@ def ways():
     check(dry["tensor"] == 2 and dry["bytes"] == result["peak_bytes"]["arena"], f"a dry run in 3 MiB: {dry}, {result['peak_bytes']}")
     done = run(*words, "--plan", "ways.json", "--tp", 1, ranks=2)
     check(done.status == 2 and "--plan 'ways.json' says tensor 2, and by its options this run has 1" in done.err, f"{done}")
+
+
+def pieces():
+    """Ranks that share layers keep pieces of activations where they are told to, or where whole ones do not fit. The loss keeps its bits."""
+    fixed = ("--arch", "vit", "--patch", 2, "--width", 48, "--depth", 3, "--heads", 4, "--effective-batch", 16, "--batch-size", 16, "--recompute", "none", "--threads", 1)
+    vit = (*fixed, "--tp", 2)
+    free, _ = train(*vit, ranks=2)
+    cut, _ = train(*vit, "--partition-activations", ranks=2)
+    need, less = (as_planned(r, "pieces") and r["peak_bytes"]["arena"][0] for r in (free, cut))
+    tight, err = train(*vit, "--memory-limit", (need - 1) >> 20, ranks=2)
+    check("partition" not in free["plan"]["settings"] and cut["plan"]["settings"]["partition"] == 1 and less < need, f"{need}, in pieces {less}")
+    check(as_planned(tight, "no room").get("partition") == 1 and "plan: ranks keep pieces of the activations that they have alike" in err, f"{tight['plan']}")
+    check(cut["validation"]["loss"] == free["validation"]["loss"] == tight["validation"]["loss"], f"another loss: {free}, {cut}, {tight}")
+    for way in ("auto", "off"):
+        check("--partition-activations has nothing to cut: every rank has whole layers" in train(*fixed, "--partition-activations", "--plan", way)[1], "nothing to cut")
+    plan("--data", "set.h5", *vit, "--ranks", 2, "--output", "whole.json")
+    done = run("train", "classify", *SMALL, *vit, "--plan", "whole.json", "--partition-activations", ranks=2)
+    check(done.status == 2 and "--plan 'whole.json' does not say --partition-activations" in done.err, f"{done}")
 
 
 def another_memory():
@@ -317,6 +335,7 @@ check(done.status == 0, f"{done}")
 exact()
 short_of_memory()
 ways()
+pieces()
 another_memory()
 out_of_memory()
 ladder()

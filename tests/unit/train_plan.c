@@ -170,6 +170,7 @@ static void exact(const struct mf_comm *comm)
         mf_plan_set(&settings, "readers", pick(9 * k + 6, 3));
         mf_plan_set(&settings, "tensor", opts.tensor);
         mf_plan_set(&settings, "stages", opts.stages);
+        mf_plan_set(&settings, "partition", opts.tensor && pick(9 * k + 6, 2));
         compare(comm, &w, &settings, device_backend());
         mf_plan_set(&settings, "offload", !opts.tensor && !opts.stages);
         mf_plan_set(&settings, "spill", k % 2 && !opts.tensor && !opts.stages ? 1024 : 0);
@@ -303,6 +304,15 @@ static void order(void)
     w.recompute = (struct mf_train_range){1, 1};
     CHECK(mf_train_workload.levels(&w, 0) == 1 && mf_train_workload.settings(&w, &two, 0, 1, &s));
     CHECK(mf_plan_get(&s, "zero") == 1 && mf_plan_get(&s, "recompute") == 1);
+    /* ranks that share layers cut activations before they compute any again */
+    opts.tensor = 2;
+    w.stage = (struct mf_train_range){0, 0};
+    w.partition = (struct mf_train_range){0, 1};
+    w.recompute.most = 2;
+    for (size_t level = 0; level < 3; ++level) {
+        CHECK(mf_train_workload.settings(&w, &two, level, 1, &s));
+        CHECK(mf_plan_get(&s, "partition") == (level > 0) && mf_plan_get(&s, "recompute") == 1 + (level > 1));
+    }
 }
 
 /* Ways of ranks that divide heads, blocks and the ranks of a node. None are looked for where none can gain. */

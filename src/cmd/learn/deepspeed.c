@@ -90,6 +90,7 @@ static const struct row {
     {ZERO "stage3_gather_16bit_weights_on_model_save", NULL, NULL},
     {ZERO "stage3_gather_fp16_weights_on_model_save", NULL, NULL},
     {SPILL "partition_activations", "recompute", "true=blocks|false="},
+    {SPILL "partition_activations", "partition-activations", "true=true|false="},
     {SPILL "cpu_checkpointing", "spill-activations", "true=true|false="},
     {SPILL "contiguous_memory_optimization", NULL, NULL},
     {SPILL "number_checkpoints", NULL, NULL},

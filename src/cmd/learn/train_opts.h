@@ -32,7 +32,7 @@ struct mf_train_cmd {
     int monitor;
     long scale_window, scale_patience, max_skips, compare, balance_stages;
     double loss_scale;
-    int new_head, auto_batch, deepspeed, show_list, spill, mixed, compile, no_decay;
+    int new_head, auto_batch, deepspeed, show_list, partition, spill, mixed, compile, no_decay;
     int exact, no_csv, no_events, no_plots, debug, unchecked;
 };
 

@@ -40,6 +40,8 @@ static int check_given(const struct mf_train_work *w, const char *path, const st
         MF_TRY(mf_plan_for_setting(path, file, "recompute", "--recompute", (size_t)w->recompute.least));
     if (w->offload.least && !mf_plan_get(&file->settings, "offload"))
         return mf_fail(MF_USAGE, "--plan '%.200s' does not say --offload optimizer; leave one of them out", path);
+    if (w->partition.least && mf_train_way(&file->settings, "tensor") > 1 && !mf_plan_get(&file->settings, "partition"))
+        return mf_fail(MF_USAGE, "--plan '%.200s' does not say --partition-activations; leave one of them out", path);
     if (w->spill != mf_plan_get(&file->settings, "spill"))
         return mf_fail(MF_USAGE, "--plan '%.200s' and --spill-activations differ; try: %s --spill-activations", path,
                        w->spill ? "without" : "with");
@@ -70,6 +72,7 @@ static void tell_savings(const struct mf_train_opts *opts, FILE *to)
 
     if (opts->stage) fprintf(to, ", zero %d", opts->stage);
     if (opts->recompute) fprintf(to, ", recompute %s", recomputes[opts->recompute]);
+    if (opts->partition && opts->tensor > 1) fprintf(to, ", activations in pieces");
     if (opts->offload) fprintf(to, ", the optimiser in host memory");
     if (opts->spill) fprintf(to, ", activations spilled");
     if (opts->tensor > 1) fprintf(to, ", %zu ranks share every layer", opts->tensor);
@@ -92,6 +95,8 @@ static int plan_by(plan_how *how, struct mf_session *session, const struct mf_tr
     struct mf_train_opts asked = *opts;
     struct planned p = {.opts = opts, .work = mf_train_work_of(session, o, set, &asked)};
 
+    if (o->partition && opts->tensor < 2 && strcmp(o->plan, "off") == 0)
+        mf_info("--partition-activations has nothing to cut: every rank has whole layers; try: --tp 2");
     return how(&(struct mf_planned){.session = session,
                                     .workload = &mf_train_workload,
                                     .work = &p.work,

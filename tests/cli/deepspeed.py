@@ -54,7 +54,8 @@ def whole():
     for word, value in zip(SAME[::2], SAME[1::2]):
         said = got.get(word[2:], "").split("  # ")[0].strip('"')
         check(said == str(value) or float(said) == float(value), f"{word}: {said}, not {value}")
-    check(len(got) == len(SAME) // 2 + 1, f"and nothing else: {got}")
+    check(got["partition-activations"] == "true  # activation_checkpointing.partition_activations", f"pieces: {got}")
+    check(len(got) == len(SAME) // 2 + 2, f"and nothing else: {got}")
     check(options(WHOLE, verb=("plan", "train")) == got, "plan train takes the same")
 
 

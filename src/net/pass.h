@@ -71,8 +71,8 @@ unsigned char *mf_list_alike(const struct mf_list *list, int group);
 /** Lets activations that ranks have @p alike wait in pieces for backward, a piece on each of @p among. A piece is
  * copied behind the node that makes the activation. The gather ends before the first use in backward, and begins at
  * that of the one before. Padding makes pieces equal. An activation stays whole if another stage sends it. So does
- * one that is much smaller than the largest, or of which a rank would have no number. *seed is the first node of backward, and
- * stays so. Returns how many are cut. */
+ * one that is much smaller than the largest, or of which a rank would have no number. *seed is the first node of
+ * backward, and stays so. Returns how many are cut. */
 size_t mf_pass_partition(struct mf_list *list, size_t *seed, const unsigned char *alike,
                          const struct mf_partners *among);
 

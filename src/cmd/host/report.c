@@ -273,8 +273,8 @@ static int load(size_t n, const char *const *files, struct mf_report_bench *benc
         bench[i].said = json;
         if (!is_bench(json) && !mf_is_properties(json))
             return mf_fail(MF_INPUT,
-                           "'%s' is no file of bench --output or properties --output; report takes no other "
-                           ".json",
+                           "'%s' is no file of bench --output, or of properties --output without --edge-for; report "
+                           "takes no other .json",
                            files[i]);
     }
     return MF_OK;

@@ -108,6 +108,9 @@ static int judge(struct mf_outcome *out, struct mf_candidate *c)
 
     *c = (struct mf_candidate){
         .seed = out->solve.seed, .copied = out->copied.share, .evaluations = out->result.evaluations};
+    for (size_t i = 0; i < out->solve.property.count; ++i)
+        c->missed = fmax(c->missed, fabs(out->result.property[i] / out->solve.property.at[i].of - 1) -
+                                        out->solve.property.tolerance);
     if (mf_objective_by_example(&out->solve.objective)) c->beyond = mf_copied_beyond(&out->copied);
     for (int d = 0; rc == MF_OK && d < sides; ++d) {
         struct mf_texture want[MF_PHASES_MAX] = {{0}};
@@ -122,6 +125,21 @@ static int judge(struct mf_outcome *out, struct mf_candidate *c)
 }
 
 static double badness(const struct mf_candidate *c) { return c->score + COPY * c->beyond * c->beyond; }
+
+/* A property is asked for, so it comes before the score. */
+static int is_better(const struct mf_candidate *a, const struct mf_candidate *b)
+{
+    return a->missed < b->missed || (!(a->missed > b->missed) && badness(a) < badness(b));
+}
+
+static void say(const struct mf_outcome *out, size_t k)
+{
+    const struct mf_candidate *c = &out->candidate[k];
+    const char *property = !out->solve.property.count ? "" : c->missed > 0 ? ", property missed" : ", property met";
+
+    mf_info("candidate %zu of %zu, seed %llu: score %.3f, copied %.3f%s", k + 1, out->candidates,
+            (unsigned long long)c->seed, c->score, c->copied, property);
+}
 
 /* What one run leaves in an outcome. */
 struct made {
@@ -224,9 +242,8 @@ static int choose(struct mf_outcome *out)
             return rc;
         }
         elapsed = fmax(elapsed, out->result.elapsed);
-        mf_info("candidate %zu of %zu, seed %llu: score %.3f, copied %.3f", k + 1, count, (unsigned long long)c->seed,
-                c->score, c->copied);
-        if (k == 0 || badness(c) < badness(&out->candidate[out->kept])) {
+        say(out, k);
+        if (k == 0 || is_better(c, &out->candidate[out->kept])) {
             discard(&best);
             out->kept = k;
         } else

@@ -16,6 +16,7 @@ struct mf_candidate {
     uint64_t seed;
     double score, copied; /* as compare defines them */
     double beyond;        /* what is copied beyond chance; 0 if the descriptors copy nothing */
+    double missed;        /* by how much the worst property is off beyond its tolerance, relative */
     long evaluations;
 };
 

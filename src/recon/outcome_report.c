@@ -215,6 +215,7 @@ static void json_candidates(const struct mf_outcome *out, struct mf_json *at)
         struct mf_json *one = mf_json_object();
 
         MF_JSON(one, "seed", c->seed, "evaluations", c->evaluations, "score", c->score, "copied", c->copied);
+        if (out->solve.property.count) mf_json_real(one, "missed", c->missed);
         mf_json_put(all, NULL, one);
     }
     MF_JSON(at, "candidates", all, "kept", out->kept);

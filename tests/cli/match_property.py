@@ -96,6 +96,10 @@ def swapped():
         check(abs(got["properties"]["conductivity_x"]["relative_error"]) < 0.01 and got["swaps"] > 0, f"an image: {got}")
         files.append(open("like.npy", "rb").read())
         os.remove("like.npy")
+    several = json.loads(runs.run(PROGRAM, "match", "sample.npy", *common, *image, "--property-tolerance", 0.001, "--candidates", 3, "--output", "like.npy").out)
+    bad = [(one["missed"], one["score"]) for one in several["candidates"]]
+    off = abs(several["properties"]["conductivity_x"]["relative_error"])
+    check(several["kept"] == bad.index(min(bad)) and np.isclose(several["candidates"][several["kept"]]["missed"], max(0, off - 0.001)), f"candidates: {several}")
     check(files[0] == files[1] == files[2], "swaps differ on three ranks, or after a stop")
     np.save("sample.npy", blobs((16, 16, 16), (0.4, 0.3, 0.3), 5, 2))
     for words in (("--conductivity", 0, 0.2, 1, "--property", "conductivity_z=0.17"), ("--conductivity", 0, 1, 0.3, "--property", "conductivity_z=0.2", "--non_periodic")):

@@ -416,6 +416,18 @@ static void note_way(const struct mf_train_opts *o, struct mf_plan *p)
     mf_plan_note(p, "%s%s: without that %s", layers, pipe, why);
 }
 
+const char *mf_train_step_text(size_t sharers, size_t crew, size_t passes, size_t batch, char text[MF_TRAIN_STEP_TEXT])
+{
+    char ranks[64];
+
+    if (crew > 1)
+        snprintf(ranks, sizeof ranks, "%zu group%s of %zu ranks", sharers, MF_S(sharers), crew);
+    else
+        snprintf(ranks, sizeof ranks, "%zu rank%s", sharers, MF_S(sharers));
+    snprintf(text, MF_TRAIN_STEP_TEXT, "%s x %zu pass%s of %zu", ranks, passes, passes == 1 ? "" : "es", batch);
+    return text;
+}
+
 static void finish(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
                    struct mf_plan *p)
 {
@@ -423,7 +435,8 @@ static void finish(const void *context, const struct mf_placement *place, const 
     const struct mf_train_work *w = in_plan(work_of(context), place->ranks, &p->settings, &way);
     const size_t effective = w->effective, zero = mf_plan_get(&p->settings, "zero");
     const size_t sharers = mf_train_data(w->opts, place->ranks), passes = mf_plan_get(&p->settings, "passes");
-    const size_t rows = mf_plan_get(&p->settings, "batch") * passes * sharers;
+    const size_t batch = mf_plan_get(&p->settings, "batch"), rows = batch * passes * sharers;
+    char text[MF_TRAIN_STEP_TEXT];
 
     mf_plan_set(&p->derived, "effective_batch", effective);
     note_way(w->opts, p);
@@ -433,8 +446,8 @@ static void finish(const void *context, const struct mf_placement *place, const 
                      100 * (double)(w->opts->stages - 1) / (double)(passes + w->opts->stages - 1));
     mf_plan_set(&p->derived, "parameters", (size_t)(fact[MF_TRAIN_GRADIENTS] / sizeof(float)));
     if (rows > effective + effective / 16)
-        mf_plan_note(p, "%zu of the %zu rows of a step are empty: %zu ranks x %zu passes x %zu samples for %zu",
-                     rows - effective, rows, sharers, passes, mf_plan_get(&p->settings, "batch"), effective);
+        mf_plan_note(p, "%zu of the %zu rows of a step are empty: %s for %zu samples", rows - effective, rows,
+                     mf_train_step_text(sharers, mf_train_crew(w->opts), passes, batch, text), effective);
     if ((int)zero > w->stage.least) mf_plan_note(p, "ranks share %s: copies of all do not fit", shared_words[zero]);
     if (work_of(context)->partition.least && w->opts->tensor < 2)
         mf_plan_note(p, "--partition-activations has nothing to cut: every rank has whole layers; try: --tp 2");
@@ -451,11 +464,11 @@ static const char *const again_words[] = {"nothing", "norms and activations", "a
 static void show(const struct mf_plan *p, struct mf_plan_lines *lines)
 {
     const struct mf_plan_numbers *s = &p->settings;
-    const size_t tensor = mf_train_way(s, "tensor"), pipe = mf_train_way(s, "stages"), ranks = p->ranks / tensor / pipe;
+    const size_t tensor = mf_train_way(s, "tensor"), pipe = mf_train_way(s, "stages"), crew = tensor * pipe;
+    char text[MF_TRAIN_STEP_TEXT];
 
-    mf_plan_say(lines, "step", "%zu samples: %zu rank%s x %zu pass%s of %zu",
-                mf_plan_get(&p->derived, "effective_batch"), ranks, MF_S(ranks), mf_plan_get(s, "passes"),
-                mf_plan_get(s, "passes") == 1 ? "" : "es", mf_plan_get(s, "batch"));
+    mf_plan_say(lines, "step", "%zu samples: %s", mf_plan_get(&p->derived, "effective_batch"),
+                mf_train_step_text(p->ranks / crew, crew, mf_plan_get(s, "passes"), mf_plan_get(s, "batch"), text));
     if (tensor > 1) mf_plan_say(lines, "layers", "%zu ranks share each of them", tensor);
     if (pipe > 1) mf_plan_say(lines, "pipeline", "%zu stages", pipe);
     mf_plan_say(lines, "zero", "%zu", mf_plan_get(s, "zero"));

@@ -66,6 +66,11 @@ int mf_train_shrink(const struct mf_train_work *work, size_t ranks, struct mf_tr
 int mf_train_print_lists(const struct mf_train_work *work, const struct mf_plan_rank *rank,
                          const struct mf_plan_numbers *settings, FILE *to);
 
+/** Writes who passes how many samples in a step: "4 ranks x 2 passes of 8". Ranks that pass the same samples, @p crew
+ * of them, are a group: "2 groups of 2 ranks x 2 passes of 8". Returns @p text. Local. */
+enum { MF_TRAIN_STEP_TEXT = 128 };
+const char *mf_train_step_text(size_t sharers, size_t crew, size_t passes, size_t batch, char text[MF_TRAIN_STEP_TEXT]);
+
 /* -- parts of the workload -- */
 
 /* Facts of a step. Traffic, gradients and what ranks exchange are in bytes. MF_TRAIN_SUMMED and MF_TRAIN_SUMS are bytes

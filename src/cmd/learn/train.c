@@ -84,12 +84,13 @@ static void say_begin(const struct job *job)
 {
     const struct mf_trainer *t = &job->trainer;
     const struct mf_train_opts *o = &t->opts;
+    char text[MF_TRAIN_STEP_TEXT];
 
     mf_info("%s: %zu sample%s to learn from, %zu for validation, %zu for the test", job->set->path,
             rows_of(job, MF_TRAIN), MF_S(rows_of(job, MF_TRAIN)), rows_of(job, MF_VALIDATION), rows_of(job, MF_TEST));
-    mf_info("%s: %zu parameters; %zu step%s of %zu samples (%d rank%s x %zu pass%s of %zu)", o->arch->name,
-            mf_weights_count(t->network.net, 0), o->schedule.steps, MF_S(o->schedule.steps), o->effective,
-            t->data->size, MF_S(t->data->size), t->micro, t->micro == 1 ? "" : "es", o->batch);
+    mf_info("%s: %zu parameters; %zu step%s of %zu samples (%s)", o->arch->name, mf_weights_count(t->network.net, 0),
+            o->schedule.steps, MF_S(o->schedule.steps), o->effective,
+            mf_train_step_text((size_t)t->data->size, mf_train_crew(o), t->micro, o->batch, text));
     if (o->tensor > 1) mf_info("%zu ranks share every layer", o->tensor);
     if (o->stages > 1)
         mf_info("a pipeline of %zu stages, which wait for %.0f %% of a step's passes", o->stages,

@@ -259,15 +259,14 @@ static int print(const struct mf_session *s, const struct mf_train_opts *o, size
 {
     struct mf_json *j;
     const size_t ranks = mf_train_data(o, (size_t)s->comm->size);
-    char device[60] = "";
+    char device[60] = "", text[MF_TRAIN_STEP_TEXT];
     int rc;
 
     if (!s->common->json) {
         if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[0]);
-        printf("# %zu steps of %zu samples (%zu rank%s x %zu pass%s of %zu): %.0f bytes on rank 0%s; nothing is "
-               "written\n",
-               o->schedule.steps, o->effective, ranks, MF_S(ranks), passes, passes == 1 ? "" : "es", o->batch,
-               peaks->arena[0], device);
+        printf("# %zu steps of %zu samples (%s): %.0f bytes on rank 0%s; nothing is written\n", o->schedule.steps,
+               o->effective, mf_train_step_text(ranks, mf_train_crew(o), passes, o->batch, text), peaks->arena[0],
+               device);
         return MF_OK;
     }
     j = mf_json_object();

@@ -232,7 +232,8 @@ int mf_infer_check_streams(const struct mf_session *s, long zero, const char *of
     const int host = strcmp(offload, "host") == 0;
 
     if (zero != 0 && zero != 3)
-        return mf_fail(MF_USAGE, "--zero %ld: a run has weights alone to cut; try: --zero 3, or 0", zero);
+        return mf_fail(MF_USAGE,
+                       "--zero %ld: there are no moments and no gradients to cut, only weights; try: --zero 3", zero);
     if (zero && (map || is_given(s, "tp") || is_given(s, "pp")))
         return mf_fail(MF_USAGE, "--zero 3 cuts every weight among all ranks; leave out %s--pp and --map",
                        mf_options_knows(s->options, "tp") ? "--tp, " : "");

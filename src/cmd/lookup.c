@@ -56,19 +56,19 @@ int mf_cmd_is_family(const char *word)
 static int none_of(const char *family, const char *second)
 {
     const char *names[VERBS_MOST], *near;
-    char asked[256], list[512] = "";
+    char list[512] = "";
     size_t n = 0, at = 0;
 
     for (size_t i = 0; mf_cmds[i] && n < VERBS_MOST; ++i) {
         if (!mf_cmd_is_of(mf_cmds[i], family)) continue;
         if (at < sizeof list)
             at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", n > 0 ? ", " : "", mf_cmds[i]->name);
-        names[n++] = mf_cmds[i]->name;
+        names[n++] = mf_cmds[i]->name + strlen(family) + 1;
     }
     if (!second || *second == '-') return mf_fail(MF_USAGE, "%s: which verb? There is: %s", family, list);
-    snprintf(asked, sizeof asked, "%s %.200s", family, second);
-    near = mf_nearest(asked, names, n);
-    return mf_fail(MF_USAGE, "%s: no verb '%s'; try: %s", family, asked, near ? near : list);
+    near = mf_nearest(second, names, n);
+    return mf_fail(MF_USAGE, "%s: no verb '%s %.200s'; try: %s%s%s", family, family, second, near ? family : "",
+                   near ? " " : "", near ? near : list);
 }
 
 int mf_cmd_none(size_t n, const char *const *words)

@@ -223,11 +223,17 @@ static void add(struct mf_plan *plan, const struct mf_plan_candidate *c)
 
 static void does_not_fit(struct mf_plan *plan, struct mf_plan_candidate *c)
 {
+    const char *where = c->host ? " on its node" : "";
     char needs[32], has[32];
 
-    if (c->bytes > 0)
-        snprintf(c->reason, sizeof c->reason, "rank %zu needs %s for arrays%s, %s are available", c->rank,
-                 mf_plan_size_text(c->bytes, needs), c->host ? " on its node" : "", mf_plan_size_text(c->free, has));
+    mf_plan_size_text(c->bytes, needs);
+    mf_plan_size_text(c->free, has);
+    if (c->bytes > 0 && strcmp(needs, has) == 0)
+        snprintf(c->reason, sizeof c->reason, "rank %zu needs %s for arrays%s, %zu bytes more than are available",
+                 c->rank, needs, where, c->bytes - c->free);
+    else if (c->bytes > 0)
+        snprintf(c->reason, sizeof c->reason, "rank %zu needs %s for arrays%s, %s are available", c->rank, needs, where,
+                 has);
     add(plan, c);
 }
 

@@ -7,7 +7,7 @@
 
 /** The remedy where no checkpoint can be used. Scripts of launch always pass --restart auto, so leaving the option out
  * is not a remedy. */
-#define MF_RUN_ANEW "to start again, remove the run's checkpoints (.ckpt-a.h5, .ckpt-b.h5)"
+#define MF_RUN_ANEW "to start again, give --restart no, or remove the run's checkpoints (.ckpt-a.h5, .ckpt-b.h5)"
 
 /** A key with its own explanation. */
 struct mf_problem_word {

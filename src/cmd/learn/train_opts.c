@@ -440,8 +440,8 @@ static int check_crew(const struct mf_session *s, size_t ranks, const struct mf_
 
 size_t mf_train_asked_stages(const struct mf_train_cmd *o, size_t ranks)
 {
-    if (o->stages) return (size_t)o->stages;
-    return strcmp(o->strategy, "pipeline_parallel") == 0 ? mf_max(1, ranks / mf_max(1, (size_t)o->tensor)) : 1;
+    if (strcmp(o->strategy, "pipeline_parallel") == 0) return mf_max(1, ranks / mf_max(1, (size_t)o->tensor));
+    return o->stages ? (size_t)o->stages : 1;
 }
 
 static int find_crew(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
@@ -449,6 +449,11 @@ static int find_crew(const struct mf_session *s, const struct mf_train_cmd *o, c
 {
     opts->tensor = o->tensor ? (size_t)o->tensor : 1;
     opts->stages = mf_train_asked_stages(o, ranks);
+    if (o->stages && (size_t)o->stages != opts->stages)
+        return mf_fail(MF_USAGE,
+                       "--parallel-strategy pipeline_parallel makes %zu stage%s of the %zu rank%s, and --pp says %ld; "
+                       "leave one of them out",
+                       opts->stages, MF_S(opts->stages), ranks, MF_S(ranks), o->stages);
     MF_TRY(mf_arch_can_split(opts->arch, &opts->args, opts->tensor));
     if (opts->stages > 1) MF_TRY(check_pipeline(o, kind, opts));
     return mf_train_crew(opts) > 1 ? check_crew(s, ranks, opts) : MF_OK;

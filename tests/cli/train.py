@@ -158,7 +158,7 @@ def other_ways():
         done = run("train", "classify", *words, *free, "parts", "--restart", "auto", ranks=ranks, fault="run.leave:visit=2")
         check(done.status == 75 and "continuing after step" in done.err, done)
     done = run("train", "classify", "--tp", 2, *free, "parts", "--restart", "auto", "--json", ranks=2)
-    check(done.status == 0 and "2 ranks share every layer" in done.err, done)
+    check(done.status == 0 and "2 ranks share every layer" in done.err and "(1 group of 2 ranks x " in done.err, done)
     said = json.loads(done.out)["peak_bytes"]
     check(said["predicted"] == said["arena"], f"planned and taken bytes: {said}")
     steps_are_whole("parts", rows("all"))

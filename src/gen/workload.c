@@ -95,12 +95,6 @@ static size_t most_ranks(const void *context)
     return tensor * (w->stages ? w->stages : w->model->layers);
 }
 
-static size_t threads(const void *context, size_t ranks, size_t most)
-{
-    (void)context, (void)ranks;
-    return most;
-}
-
 /* Host memory is another one beside a GPU alone. Then level 0 has what is wanted, with as few weights in host memory as
  * must. */
 static size_t levels(const void *context, int apart) { return work_of(context)->host && apart ? 2 : 1; }
@@ -222,7 +216,6 @@ const struct mf_plan_workload mf_gen_workload = {.step = "step",
                                                  .smaller = smaller,
                                                  .describe = describe,
                                                  .most_ranks = most_ranks,
-                                                 .threads = threads,
                                                  .levels = levels,
                                                  .settings = settings,
                                                  .between = between,

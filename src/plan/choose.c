@@ -190,16 +190,17 @@ struct mf_plan_candidate *mf_plan_choose_device(const struct mf_plan_ask *ask, i
 {
     struct mf_plan_candidate *gpus = mf_plan_choose(plan, 1), *cores = mf_plan_choose(plan, 0);
     const double gpus_take = taken(plan, gpus, 1), cores_take = taken(plan, cores, 0);
+    const struct mf_plan_workload *w = ask->workload;
 
     if (!device || !cores) return device ? gpus : cores;
     if (!gpus) {
         note_cores(plan);
         return cores;
     }
-    if (ask->workload->worse(&cores->settings, &gpus->settings) || cores_take >= gpus_take * (1 - MF_PLAN_WORTH))
+    if ((w->worse && w->worse(&cores->settings, &gpus->settings)) || cores_take >= gpus_take * (1 - MF_PLAN_WORTH))
         return gpus;
     mf_plan_note(plan, "the model predicts %.3g ms per %s on the cores and %.3g ms on GPUs: the plan is for the cores",
-                 1e3 * cores_take, ask->workload->step, 1e3 * gpus_take);
+                 1e3 * cores_take, w->step, 1e3 * gpus_take);
     plan->why_cores = plan->notes;
     return cores;
 }

@@ -201,7 +201,8 @@ static size_t threads_on(const struct mf_plan_ask *ask, const struct mf_placemen
         if (cores < least) least = cores;
     }
     if (least == 0) least = 1;
-    return p->device ? least : ask->workload->threads(ask->context, p->ranks, least);
+    if (p->device || !ask->workload->threads) return least;
+    return ask->workload->threads(ask->context, p->ranks, least);
 }
 
 const struct mf_gpu *mf_layout_old(const struct mf_hardware *hardware, const struct mf_plan_options *options)

@@ -259,7 +259,10 @@ static int narrow(struct search *s, const struct mf_placement *place, struct mf_
     return MF_OK;
 }
 
-static size_t levels_of(const struct search *s, int apart) { return s->workload->levels(s->ask->context, apart); }
+static size_t levels_of(const struct search *s, int apart)
+{
+    return s->workload->levels ? s->workload->levels(s->ask->context, apart) : 1;
+}
 
 /* Tries a layout with one level of settings. It begins with the one that needs least memory, then takes the others
  * until one fits. */

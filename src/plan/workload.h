@@ -119,10 +119,11 @@ struct mf_plan_workload {
     /** With more ranks some would have no work. */
     size_t (*most_ranks)(const void *context);
 
-    /** Useful number of threads of a rank on cores: 1 to @p most. */
+    /** Useful number of threads of a rank on cores: 1 to @p most. NULL: @p most. */
     size_t (*threads)(const void *context, size_t ranks, size_t most);
 
-    /** Levels of settings, the least intrusive first. A level is tried only if the one before fits on no layout. */
+    /** Levels of settings, the least intrusive first. A level is tried only if the one before fits on no layout. NULL:
+     * there is one. */
     size_t (*levels)(const void *context, int apart);
 
     /** Ways in which ranks can divide the work, with the plain one. Where that fits on these ranks, another must save
@@ -162,7 +163,8 @@ struct mf_plan_workload {
                 const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS],
                 const struct mf_plan_cost *step, struct mf_plan_cost *run);
 
-    /** Does a step with @p a make less progress than one with @p b? Then it is not preferred for its speed. */
+    /** Does a step with @p a make less progress than one with @p b? Then it is not preferred for its speed. NULL: all
+     * steps make the same. */
     int (*worse)(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b);
 
     /** Completes a plan: its exchange, derived numbers and notes. @p fact: of the last rank's bytes. */

@@ -72,13 +72,6 @@ static size_t most_ranks(const void *context)
     return (w->effective && w->effective < samples ? w->effective : samples) * mf_train_crew(w->opts);
 }
 
-static size_t threads(const void *context, size_t ranks, size_t most)
-{
-    (void)context;
-    (void)ranks;
-    return most;
-}
-
 /* ---- ways of ranks ---- */
 
 size_t mf_train_way(const struct mf_plan_numbers *settings, const char *name)
@@ -335,14 +328,6 @@ static uint64_t share(const void *context, const struct mf_plan_numbers *setting
     return o->args.experts ? stage * ((size_t)o->args.experts + 1) + experts_of(o, ranks, rank) : stage;
 }
 
-/* Every setting makes the same step. */
-static int is_worse(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b)
-{
-    (void)a;
-    (void)b;
-    return 0;
-}
-
 void mf_train_take_settings(const struct mf_plan_numbers *s, struct mf_train_opts *opts)
 {
     opts->batch = mf_plan_get(s, "batch");
@@ -577,14 +562,12 @@ const struct mf_plan_workload mf_train_workload = {.step = "step",
                                                    .smaller = smaller,
                                                    .describe = describe,
                                                    .most_ranks = most_ranks,
-                                                   .threads = threads,
                                                    .levels = levels,
                                                    .ways = ways,
                                                    .settings = settings,
                                                    .share = share,
                                                    .bytes = mf_train_bytes,
                                                    .price = mf_train_price,
-                                                   .worse = is_worse,
                                                    .finish = finish,
                                                    .show = show,
                                                    .rivals = rivals,

@@ -115,20 +115,6 @@ static size_t most_ranks(const void *context)
     return passes_of(job, first_of(job, 0));
 }
 
-static size_t threads(const void *context, size_t ranks, size_t most)
-{
-    (void)context;
-    (void)ranks;
-    return most;
-}
-
-static size_t levels(const void *context, int apart)
-{
-    (void)context;
-    (void)apart;
-    return 1;
-}
-
 /* From the first choice on, halves, as the run tries them. */
 static int settings(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *s)
@@ -178,13 +164,6 @@ static void run_cost(const void *context, const struct mf_placement *place, cons
     mf_plan_scale(run, (double)samples_of(job_of(context)));
 }
 
-static int is_worse(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b)
-{
-    (void)a;
-    (void)b;
-    return 0;
-}
-
 static void finish(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
                    struct mf_plan *p)
 {
@@ -210,14 +189,11 @@ const struct mf_plan_workload mf_generate_workload = {.step = "sample",
                                                       .smaller = smaller,
                                                       .describe = describe,
                                                       .most_ranks = most_ranks,
-                                                      .threads = threads,
-                                                      .levels = levels,
                                                       .settings = settings,
                                                       .share = share,
                                                       .bytes = bytes_of,
                                                       .price = price,
                                                       .run = run_cost,
-                                                      .worse = is_worse,
                                                       .finish = finish,
                                                       .show = show};
 

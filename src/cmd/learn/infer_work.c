@@ -149,18 +149,6 @@ static void describe(const void *context, struct mf_plan_lines *p)
 
 static size_t most_ranks(const void *context) { return CREWS * work_of(context)->crew.stages; }
 
-static size_t threads(const void *context, size_t ranks, size_t most)
-{
-    (void)context, (void)ranks;
-    return most;
-}
-
-static size_t levels(const void *context, int apart)
-{
-    (void)context, (void)apart;
-    return 1;
-}
-
 /* Trial 0 has all weights in host memory, trial 1 none. */
 static int settings(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *s)
@@ -215,12 +203,6 @@ static void price(const void *context, const struct mf_placement *place, size_t 
     cost->tried = cost->total;
 }
 
-static int is_worse(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b)
-{
-    (void)a, (void)b;
-    return 0;
-}
-
 static void finish(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
                    struct mf_plan *p)
 {
@@ -251,14 +233,11 @@ const struct mf_plan_workload mf_infer_workload = {.step = "sample",
                                                    .smaller = smaller,
                                                    .describe = describe,
                                                    .most_ranks = most_ranks,
-                                                   .threads = threads,
-                                                   .levels = levels,
                                                    .settings = settings,
                                                    .between = between,
                                                    .share = share,
                                                    .bytes = bytes_of,
                                                    .price = price,
-                                                   .worse = is_worse,
                                                    .finish = finish,
                                                    .show = show};
 

@@ -77,18 +77,6 @@ static size_t most_ranks(const void *context)
     return n[0] * n[1] * n[2] <= MF_CONDUCT_ALIKE || n[0] < 4 ? 1 : n[0] / 2;
 }
 
-static size_t threads(const void *context, size_t ranks, size_t most)
-{
-    (void)context, (void)ranks;
-    return most;
-}
-
-static size_t levels(const void *context, int apart)
-{
-    (void)context, (void)apart;
-    return 1;
-}
-
 static int settings(const void *context, const struct mf_placement *place, size_t level, size_t trial,
                     struct mf_plan_numbers *s)
 {
@@ -195,12 +183,6 @@ static void price(const void *context, const struct mf_placement *place, size_t 
     cost->tried = cost->total;
 }
 
-static int is_worse(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b)
-{
-    (void)a, (void)b;
-    return 0;
-}
-
 static void finish(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
                    struct mf_plan *p)
 {
@@ -224,13 +206,10 @@ static const struct mf_plan_workload workload = {.step = "iteration",
                                                  .smaller = smaller,
                                                  .describe = describe,
                                                  .most_ranks = most_ranks,
-                                                 .threads = threads,
-                                                 .levels = levels,
                                                  .settings = settings,
                                                  .share = share,
                                                  .bytes = bytes_of,
                                                  .price = price,
-                                                 .worse = is_worse,
                                                  .finish = finish,
                                                  .show = show};
 

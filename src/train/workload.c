@@ -435,7 +435,7 @@ static void finish(const void *context, const struct mf_placement *place, const 
                      mf_train_step_text(sharers, mf_train_crew(w->opts), passes, batch, text), effective);
     if ((int)zero > w->stage.least) mf_plan_note(p, "ranks share %s: copies of all do not fit", shared_words[zero]);
     if (work_of(context)->partition.least && w->opts->tensor < 2)
-        mf_plan_note(p, "--partition-activations has nothing to cut: every rank has whole layers; try: --tp 2");
+        mf_plan_note(p, "--partition-activations has nothing to cut: every rank has whole layers (without --tp)");
     if ((int)mf_plan_get(&p->settings, "partition") > w->partition.least)
         mf_plan_note(p, "ranks keep pieces of the activations that they have alike: all of them do not fit");
     if ((int)mf_plan_get(&p->settings, "recompute") > w->recompute.least)

@@ -237,23 +237,25 @@ static int check_exact(const struct mf_train_cmd *o, size_t ranks, size_t effect
                    effective, ranks, passes, batch, unit, below ? below : unit);
 }
 
-static int check_batches(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t ranks, size_t effective)
+/* @p who says what the @p ranks are: those that pass the same samples count once. */
+static int check_batches(const struct mf_train_cmd *o, const struct mf_dataset *set, size_t ranks, const char *who,
+                         size_t effective)
 {
     const size_t batch = (size_t)o->batch, passes = (size_t)o->accumulation, samples = set->count[MF_TRAIN];
 
     if (batch && passes && batch * passes * ranks != effective)
         return mf_fail(MF_USAGE,
-                       "--batch-size %zu x --accumulation-steps %zu x %zu ranks is %zu, and --effective-batch is %zu; "
+                       "--batch-size %zu x --accumulation-steps %zu x %zu %s is %zu, and --effective-batch is %zu; "
                        "leave one of them out",
-                       batch, passes, ranks, batch * passes * ranks, effective);
+                       batch, passes, ranks, who, batch * passes * ranks, effective);
     if (ranks > effective)
         return mf_fail(MF_USAGE,
-                       "of %zu ranks %zu would have none of the %zu samples of a step; try: fewer ranks, or a larger "
+                       "of %zu %s %zu would have none of the %zu samples of a step; try: fewer ranks, or a larger "
                        "--effective-batch",
-                       ranks, ranks - effective, effective);
+                       ranks, who, ranks - effective, effective);
     if (ranks > samples)
-        return mf_fail(MF_USAGE, "of %zu ranks %zu would have none of the %zu samples to learn from; try: fewer ranks",
-                       ranks, ranks - samples, samples);
+        return mf_fail(MF_USAGE, "of %zu %s %zu would have none of the %zu samples to learn from; try: fewer ranks",
+                       ranks, who, ranks - samples, samples);
     return check_exact(o, ranks, effective);
 }
 
@@ -276,7 +278,7 @@ static int find_batches(const struct mf_train_cmd *o, const struct mf_train_kind
 
     if (effective == 0)
         effective = batch ? batch * (passes ? passes : 1) * ranks : kind->effective ? kind->effective : USUAL;
-    MF_TRY(check_batches(o, set, ranks, effective));
+    MF_TRY(check_batches(o, set, ranks, mf_train_crew(opts) > 1 ? "groups of ranks" : "ranks", effective));
     each = ((o->exact || effective < samples ? effective : samples) + ranks - 1) / ranks;
     opts->effective = effective;
     opts->batch = batch    ? (batch < each ? batch : each)

@@ -83,7 +83,9 @@ static void tell(const void *context, const struct mf_plan_numbers *derived, FIL
 {
     const struct planned *p = context;
 
-    fprintf(to, ", %zu samples in a step, %zu in a pass", mf_plan_get(derived, "effective_batch"), p->opts->batch);
+    const size_t effective = mf_plan_get(derived, "effective_batch");
+
+    fprintf(to, ", %zu sample%s in a step, %zu in a pass", effective, MF_S(effective), p->opts->batch);
     tell_savings(p->opts, to);
 }
 
@@ -96,7 +98,7 @@ static int plan_by(plan_how *how, struct mf_session *session, const struct mf_tr
     struct planned p = {.opts = opts, .work = mf_train_work_of(session, o, set, &asked)};
 
     if (o->partition && opts->tensor < 2 && strcmp(o->plan, "off") == 0)
-        mf_info("--partition-activations has nothing to cut: every rank has whole layers; try: --tp 2");
+        mf_info("--partition-activations has nothing to cut: every rank has whole layers (without --tp)");
     return how(&(struct mf_planned){.session = session,
                                     .workload = &mf_train_workload,
                                     .work = &p.work,

@@ -2,10 +2,12 @@
 #include "src/prop/elastic.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/elastic.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/prop/elastic_field.h"
 
@@ -89,8 +91,9 @@ struct load {
     float strain[6];
     float *u;
     double floor, energy, left;
-    size_t steps;
-    double stress[6]; /* means, with u */
+    size_t steps, earlier; /* of this one; of those before it */
+    double stress[6];      /* means, with u */
+    char name[32];
 };
 
 /* r = -(forces of the strain and u); the mean stresses, and the energy. */
@@ -141,6 +144,7 @@ static int iterate(const struct mf_elastic_field *f, double tolerance, struct lo
         load->left = 0;
         if (!(fall[i] > LITTLE * tolerance * measure)) return MF_OK; /* what is left is rounding */
         ++load->steps;
+        mf_progress("stiffness: iteration", (long)(load->earlier + load->steps), 0, load->name);
         load->left = left_of(i + 1, fall + i + 1);
         if (load->left < tolerance * measure) return MF_OK;
     }
@@ -181,9 +185,13 @@ static void couple(const struct mf_elastic_field *f, const struct load *load, si
 
 static int solve(struct mf_elastic_field *f, const struct mf_elastic_opts *opts, double unit, struct mf_elastic *out)
 {
-    for (size_t j = 0; j < 6; ++j) {
-        struct load load = {.u = f->u[j]};
+    size_t steps = 0;
 
+    for (size_t j = 0; j < 6; ++j) {
+        struct load load = {.u = f->u[j], .earlier = steps};
+
+        snprintf(load.name, sizeof load.name, "load case %zu of 6, %s", j + 1,
+                 f->grid.rotated ? "rotated" : "staggered");
         load.strain[j] = 1;
         load.floor = FLOOR * (j < 3 ? f->most[0] : f->most[1]);
         clear(f, f->u[j]);
@@ -191,6 +199,7 @@ static int solve(struct mf_elastic_field *f, const struct mf_elastic_opts *opts,
         couple(f, &load, j, unit, out);
         out->left[voigt(j)] = unit * load.left;
         out->steps[voigt(j)] = load.steps;
+        steps += load.steps;
     }
     return MF_OK;
 }

@@ -427,8 +427,10 @@ static int check_crew(const struct mf_session *s, size_t ranks, const struct mf_
     const size_t crew = mf_train_crew(opts);
 
     if (ranks % crew)
-        return mf_fail(MF_USAGE, "--tp %zu times --pp %zu does not divide the %zu rank%s; try: mpirun -n %zu",
-                       opts->tensor, opts->stages, ranks, MF_S(ranks), (ranks + crew - 1) / crew * crew);
+        return mf_fail(MF_USAGE, "--tp %zu times --pp %zu does not divide the %zu rank%s; try: %s %zu", opts->tensor,
+                       opts->stages, ranks, MF_S(ranks),
+                       mf_options_knows(s->options, "ranks") ? "--ranks" : "mpirun -n",
+                       (ranks + crew - 1) / crew * crew);
     if (opts->tensor > 1 && s->common->deterministic)
         return mf_fail(MF_USAGE,
                        "--tp %zu: sums over a part of a layer round otherwise than those over the whole, so "

@@ -18,10 +18,12 @@ mesoforge.errors.UsageError: no option '--limt_to'; try: --limit_to
 Lines of the log go to logging.getLogger("mesoforge").
 """
 
+from .describe import Option, Options, options
 from .errors import DeviceError, Error, InputError, NumericalError, OutOfMemory, OutputError, Stopped, UsageError
 from .library import version
 from .result import Characterization, Result, Structure, Target
 from .session import Session, Slab
+from .table import Table
 from .verbs import (
     characterize,
     compare,
@@ -47,6 +49,8 @@ __all__ = [
     "Error",
     "InputError",
     "NumericalError",
+    "Option",
+    "Options",
     "OutOfMemory",
     "OutputError",
     "Result",
@@ -54,6 +58,7 @@ __all__ = [
     "Slab",
     "Stopped",
     "Structure",
+    "Table",
     "Target",
     "UsageError",
     "characterize",
@@ -63,6 +68,7 @@ __all__ = [
     "get_device",
     "infer",
     "match",
+    "options",
     "plan",
     "predict",
     "probe",

@@ -58,6 +58,9 @@ int mf_lib_check_words(const struct mf_options *options);
 int mf_lib_check_session(const struct mf_options *options);
 int mf_lib_check_runs(const struct mf_options *options);
 
+/** Is @p word among those of a program, or (@p opens) of a session? */
+int mf_lib_is_word(const char *word, int opens);
+
 enum { MF_RESULT_PATH = 32, MF_RESULT_ARRAYS = 3 * (5 + MF_MORE) + MF_WHOLE };
 
 struct mesoforge_result {
@@ -116,6 +119,12 @@ struct mf_lib_verb {
 };
 
 extern const struct mf_lib_verb mf_lib_characterize, mf_lib_match, mf_lib_reconstruct, mf_lib_synth;
+
+/** Describes verbs. */
+extern const struct mf_cmd mf_lib_help;
+
+/** Refuses a verb of the program alone: MF_USAGE. */
+int mf_lib_not_here(const struct mf_cmd *verb);
 
 /** Runs any verb, and keeps the object that it prints. */
 int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *result);

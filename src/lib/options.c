@@ -12,7 +12,7 @@ static const char *const of_session[] = {"device",  "threads",   "memory-limit",
                                          "timeout", NULL};
 
 /* Options that tell a program where to print, write, and stop. */
-static const char *const of_program[] = {"microstructure_filenames",
+static const char *const of_program[] = {"microstructure-filenames",
                                          "export",
                                          "average",
                                          "data_folder",
@@ -122,10 +122,22 @@ void mf_lib_words_free(char **argv)
     free(argv);
 }
 
+/* '-' and '_' are the same. */
+static int is_same(const char *a, const char *b)
+{
+    while (*a && (*a == '_' ? '-' : *a) == (*b == '_' ? '-' : *b)) ++a, ++b;
+    return *a == *b;
+}
+
 static int is_among(const char *const *list, const char *word)
 {
-    while (*list && strcmp(*list, word) != 0) ++list;
+    while (*list && !is_same(*list, word)) ++list;
     return *list != NULL;
+}
+
+int mf_lib_is_word(const char *word, int opens)
+{
+    return is_among(of_program, word) || (opens && is_among(of_session, word));
 }
 
 struct open {

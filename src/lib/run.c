@@ -1,4 +1,6 @@
 /* See include/mesoforge.h: verbs by their names. */
+#include <string.h>
+
 #include "src/base/err.h"
 #include "src/lib/lib.h"
 
@@ -27,16 +29,20 @@ int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *op
 static const struct mf_lib_verb *const makers[] = {&mf_lib_characterize, &mf_lib_match, &mf_lib_reconstruct,
                                                    &mf_lib_synth, NULL};
 
+int mf_lib_not_here(const struct mf_cmd *cmd)
+{
+    return mf_fail(MF_USAGE, "%s is a verb of the program alone; try: mesoforge %s in a shell", cmd->name, cmd->name);
+}
+
 /* Local. */
 static int find(const char *name, struct mf_lib_verb *verb)
 {
     size_t used;
     const struct mf_cmd *cmd = name ? mf_cmd_find(1, &name, &used) : NULL;
 
+    if (name && strcmp(name, mf_lib_help.name) == 0) cmd = &mf_lib_help;
     if (!cmd) return mf_cmd_none(name != NULL, &name);
-    if (!cmd->in_library)
-        return mf_fail(MF_USAGE, "%s is a verb of the program alone; try: mesoforge %s in a shell", cmd->name,
-                       cmd->name);
+    if (!cmd->in_library) return mf_lib_not_here(cmd);
     *verb = (struct mf_lib_verb){cmd, mf_lib_print};
     for (const struct mf_lib_verb *const *v = makers; *v; ++v)
         if ((*v)->verb == cmd) *verb = **v;

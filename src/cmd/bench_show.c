@@ -255,8 +255,8 @@ int mf_bench_write(const struct mf_session *s, const struct mf_json *json)
     const int first = s->comm->rank == 0;
     struct mf_atomic file;
 
-    MF_TRY(mf_agree(s->comm, first && s->common->json ? mf_json_write(json, stdout) : MF_OK));
-    if (!s->common->output) return MF_OK;
-    MF_TRY(mf_atomic_open(s->comm, s->common->output, 0, &file));
-    return mf_atomic_close(s->comm, &file, first ? mf_json_save(json, file.temporary, s->common->output) : MF_OK);
+    MF_TRY(mf_agree(s->comm, first && mf_common_of(s)->json ? mf_json_write(json, stdout) : MF_OK));
+    if (!mf_common_of(s)->output) return MF_OK;
+    MF_TRY(mf_atomic_open(s->comm, mf_common_of(s)->output, 0, &file));
+    return mf_atomic_close(s->comm, &file, first ? mf_json_save(json, file.temporary, mf_common_of(s)->output) : MF_OK);
 }

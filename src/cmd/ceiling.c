@@ -10,7 +10,8 @@
 static size_t floats(const struct mf_session *session, const struct mf_host *host)
 {
     const size_t ranks = (size_t)session->comm->local_size, least = ((size_t)96 << 20) / ranks;
-    const size_t limit = (size_t)session->common->memory_limit << 20, ram = (size_t)host->ram_available_bytes / ranks;
+    const size_t limit = (size_t)mf_common_of(session)->memory_limit << 20,
+                 ram = (size_t)host->ram_available_bytes / ranks;
     size_t all = (size_t)(4 * mf_session_l3(session->comm));
 
     if (all < least) all = least;

@@ -116,7 +116,7 @@ static int open_log(const struct mf_common *common, int rank)
 /* Options that name files, beside one that names them already. */
 static void say_names(const struct mf_session *session)
 {
-    const struct mf_common *common = session->common;
+    const struct mf_common *common = mf_common_of(session);
 
     if (common->logfile_date && !common->logfile_name)
         mf_warn("--logfile_date has no effect: there is no log file; try: --logfile_name NAME");
@@ -158,16 +158,16 @@ int mf_common_begin(struct mf_session *session)
 {
     const struct mf_comm *comm = session->comm;
 
-    MF_TRY(mf_agree(comm, mf_common_check(session->common)));
-    session->settings = mf_common_settings(session->common);
+    MF_TRY(mf_agree(comm, mf_common_check(mf_common_of(session))));
+    session->settings = mf_common_settings(mf_common_of(session));
     MF_TRY(mf_session_begin(session));
-    return mf_agree(comm, open_log(session->common, comm->rank));
+    return mf_agree(comm, open_log(mf_common_of(session), comm->rank));
 }
 
 int mf_common_open(struct mf_session *session)
 {
     say_names(session);
-    say_keys(session->options);
+    say_keys(mf_options_of(session));
     return mf_session_open(session);
 }
 

@@ -33,6 +33,35 @@ struct mf_common {
 
 extern const struct mf_opt mf_common_opts[];
 
+/** A verb's session, and the options that it is called with. Verbs and their helpers get the session. */
+struct mf_verb_call {
+    struct mf_session session; /* first */
+    const struct mf_common *common;
+    const struct mf_options *options;
+};
+
+/** The options of a verb whose session is that of a struct mf_verb_call. */
+static inline const struct mf_common *mf_common_of(const struct mf_session *session)
+{
+    return ((const struct mf_verb_call *)session)->common;
+}
+
+static inline const struct mf_options *mf_options_of(const struct mf_session *session)
+{
+    return ((const struct mf_verb_call *)session)->options;
+}
+
+/** mf_options_given() and mf_options_positional() of these options. */
+static inline int mf_given(const struct mf_session *session, const char *word)
+{
+    return mf_options_given(mf_options_of(session), word);
+}
+
+static inline size_t mf_arguments(const struct mf_session *session, const char *const **words)
+{
+    return mf_options_positional(mf_options_of(session), words);
+}
+
 /** Refuses values out of range, and options that contradict each other: MF_USAGE. Local. */
 int mf_common_check(const struct mf_common *common);
 
@@ -41,8 +70,8 @@ struct mf_settings mf_common_settings(const struct mf_common *common);
 
 /**
  * Checks the common options, and begins the session with them and the log, before a device is used. The caller has set
- * comm, common, options, start and work. It calls mf_common_end() in every case. Collective; refuses (agreed) with
- * MF_USAGE, MF_OUTPUT.
+ * the options, and comm, start and work of the session. It calls mf_common_end() in every case. Collective; refuses
+ * (agreed) with MF_USAGE, MF_OUTPUT.
  */
 int mf_common_begin(struct mf_session *session);
 

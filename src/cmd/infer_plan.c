@@ -192,7 +192,7 @@ static int print(const struct mf_session *s, const struct mf_gen_work *work, con
     char device[60] = "";
     int fullest = 0, rc;
 
-    if (!s->common->json) {
+    if (!mf_common_of(s)->json) {
         for (int r = 1; r < peaks->ranks; ++r)
             if (peaks->arena[r] > peaks->arena[fullest]) fullest = r;
         if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[fullest]);
@@ -224,7 +224,7 @@ int mf_infer_check_ways(const struct mf_session *s, long tensor, long stages)
 
 static int is_given(const struct mf_session *s, const char *word)
 {
-    return mf_options_knows(s->options, word) && mf_options_given(s->options, word);
+    return mf_options_knows(mf_options_of(s), word) && mf_given(s, word);
 }
 
 int mf_infer_check_streams(const struct mf_session *s, long zero, const char *offload, const char *map)
@@ -236,14 +236,14 @@ int mf_infer_check_streams(const struct mf_session *s, long zero, const char *of
                        "--zero %ld: there are no moments and no gradients to cut, only weights; try: --zero 3", zero);
     if (zero && (map || is_given(s, "tp") || is_given(s, "pp")))
         return mf_fail(MF_USAGE, "--zero 3 cuts every weight among all ranks; leave out %s--pp and --map",
-                       mf_options_knows(s->options, "tp") ? "--tp, " : "");
+                       mf_options_knows(mf_options_of(s), "tp") ? "--tp, " : "");
     if (zero && host)
         return mf_fail(MF_USAGE,
                        "--zero 3 and --offload-weights host: weights are cut among ranks, or in host memory; leave one "
                        "of them out%s",
-                       mf_options_knows(s->options, "tp")   ? ", or take --tp with host memory"
-                       : mf_options_knows(s->options, "pp") ? ", or take --pp with host memory"
-                                                            : "");
+                       mf_options_knows(mf_options_of(s), "tp")   ? ", or take --tp with host memory"
+                       : mf_options_knows(mf_options_of(s), "pp") ? ", or take --pp with host memory"
+                                                                  : "");
     if (host && mf_place_map_has_cores(map))
         return mf_fail(MF_USAGE,
                        "--offload-weights host and 'cpu' in --map: the cores compute what is there; leave one "

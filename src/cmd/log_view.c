@@ -349,7 +349,7 @@ static void print(const struct view *view)
 
 static int shows(const struct mf_session *session, int json)
 {
-    return session->common->log_view && !session->common->dry_run && !session->common->json == !json;
+    return mf_common_of(session)->log_view && !session->settings.dry_run && !mf_common_of(session)->json == !json;
 }
 
 int mf_log_view_print(const struct mf_session *session)

@@ -31,7 +31,7 @@ static int open_dry(const struct mf_session *s, const struct mf_mapped *m, struc
     *d = (struct dry){.queue = NULL};
     mf_backend_dry(&kind, &d->backend);
     MF_TRY(mf_arena_open(&d->arena, &mf_mem_dry, 0));
-    return mf_queue_dry(&d->queue, &d->backend, s->threads, s->common->deterministic, d->arena, d->arena);
+    return mf_queue_dry(&d->queue, &d->backend, s->threads, s->settings.deterministic, d->arena, d->arena);
 }
 
 static void close_dry(struct dry *d)
@@ -158,16 +158,16 @@ static int check_kept(const struct mf_map_opts *o, const struct mf_mapped *m)
 
 int mf_mapped_open(const struct mf_session *s, struct mf_map_opts *o, const char *name, struct mf_mapped *m)
 {
-    const char *device = s->common->device;
+    const char *device = mf_common_of(s)->device;
     const struct mf_texts one = {1, &device};
     const int by_device = o->devices.count == 0 && strcmp(device, "auto") != 0;
     const struct mf_place_wish wish = {by_device ? &one : &o->devices, o->lenient, o->prefer};
-    struct mf_common common = *s->common;
+    struct mf_common common = *mf_common_of(s);
 
     *m = (struct mf_mapped){.name = name, .requests = (size_t)o->requests};
     MF_TRY(mf_plan_machine_of(s, &common, &o->wish, &m->hardware));
     mf_place_devices_find(&m->hardware, &m->all);
-    limit(s->common, &m->all);
+    limit(mf_common_of(s), &m->all);
     MF_TRY(mf_place_devices_choose(&m->hardware, &m->all, &wish, &m->devices));
     m->is_guess = o->estimate != NULL;
     if (m->is_guess) {

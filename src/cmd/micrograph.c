@@ -9,8 +9,8 @@
 
 char *mf_command_typed(const struct mf_session *session)
 {
-    char *line = mf_options_line(session->options, ' ');
-    char *text = mf_format("mesoforge %s %s", mf_options_verb(session->options), line);
+    char *line = mf_options_line(mf_options_of(session), ' ');
+    char *text = mf_format("mesoforge %s %s", mf_options_verb(mf_options_of(session)), line);
 
     free(line);
     return text;

@@ -81,7 +81,7 @@ static int follow_all(const struct mf_comm *comm, char **path)
 int mf_session_path_in(const struct mf_session *session, const char *folder, const char *base, const char *suffix,
                        char **path)
 {
-    const struct mf_common *common = session->common;
+    const struct mf_common *common = mf_common_of(session);
     const char *remedy =
         folder == common->data_folder ? MF_OUTPUT_ELSEWHERE : "--output FILE, or another --results-dir";
     int rc = MF_OK;
@@ -98,7 +98,7 @@ int mf_session_path_in(const struct mf_session *session, const char *folder, con
 
 int mf_session_name(const struct mf_session *session, const char *base, const char *suffix, char **path)
 {
-    const struct mf_common *common = session->common;
+    const struct mf_common *common = mf_common_of(session);
 
     *path = common->output ? mf_output_join("", common->output, NULL, "")
                            : mf_output_join(common->data_folder, base, common->information, suffix);
@@ -107,7 +107,7 @@ int mf_session_name(const struct mf_session *session, const char *base, const ch
 
 int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path)
 {
-    return mf_session_path_in(session, session->common->data_folder, base, suffix, path);
+    return mf_session_path_in(session, mf_common_of(session)->data_folder, base, suffix, path);
 }
 
 static int check_apart(const char *path, const char *input)
@@ -150,7 +150,7 @@ static int check_spared(const char *path, size_t n, const char *const *inputs)
 
 int mf_session_spares(const struct mf_session *session, const char *path, size_t n, const char *const *inputs)
 {
-    const char *config = mf_options_config(session->options);
+    const char *config = mf_options_config(mf_options_of(session));
     int rc = MF_OK;
 
     if (session->comm->rank == 0) {

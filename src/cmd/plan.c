@@ -15,7 +15,7 @@ int mf_plan_wish_check(const struct mf_session *s, const struct mf_plan_wish *wi
 {
     if (wish->ranks < 0 || wish->ranks > 1 << 20)
         return mf_fail(MF_USAGE, "--ranks must be 0 to %d, not %ld", 1 << 20, wish->ranks);
-    if (wish->verify && s->common->dry_run)
+    if (wish->verify && s->settings.dry_run)
         return mf_fail(MF_USAGE, "--verify measures, and --dry-run computes nothing: leave one of them out");
     if (wish->verify && (wish->hardware || (wish->ranks > 0 && wish->ranks != s->comm->size)))
         return mf_fail(MF_USAGE, "--verify measures on the running ranks (%d): leave --hardware and --ranks out",
@@ -26,9 +26,9 @@ int mf_plan_wish_check(const struct mf_session *s, const struct mf_plan_wish *wi
 /* Where the plan goes; NULL: nowhere. The output of a configuration that is the run's is the run's. */
 static const char *output_of(const struct mf_session *s)
 {
-    const char *output = s->common->output;
+    const char *output = mf_common_of(s)->output;
     const int is_run =
-        output && mf_options_origin(s->options, "output") != MF_FROM_FLAG && !mf_ends_with(output, ".json");
+        output && mf_options_origin(mf_options_of(s), "output") != MF_FROM_FLAG && !mf_ends_with(output, ".json");
 
     return is_run ? NULL : output;
 }
@@ -65,19 +65,19 @@ static int report(struct work *w, int made)
 {
     const struct mf_session *s = w->p->session;
     const int explain = w->p->wish->explain;
-    int is_asked = made == MF_OK || (made == MF_MEMORY && (s->common->json || explain));
+    int is_asked = made == MF_OK || (made == MF_MEMORY && (mf_common_of(s)->json || explain));
     struct mf_json *json = is_asked && w->plan.candidates > 0 ? mf_plan_json(&w->plan) : NULL;
     int rc = MF_OK;
 
-    if (json && s->common->json) rc = mf_json_write(json, stdout);
-    if (json && !s->common->json) mf_plan_print(stdout, &w->plan, explain);
+    if (json && mf_common_of(s)->json) rc = mf_json_write(json, stdout);
+    if (json && !mf_common_of(s)->json) mf_plan_print(stdout, &w->plan, explain);
     if (json && made == MF_OK && w->p->also) rc = w->p->also(w->p->context, &w->plan);
     if (made != MF_OK) {
         mf_json_free(json);
         return made;
     }
     rc = mf_agree(s->comm, rc);
-    if (rc == MF_OK && output_of(s) && !s->common->dry_run) rc = mf_hardware_write(s->comm, output_of(s), json);
+    if (rc == MF_OK && output_of(s) && !s->settings.dry_run) rc = mf_hardware_write(s->comm, output_of(s), json);
     mf_json_free(json);
     return rc;
 }

@@ -38,17 +38,17 @@ void mf_planned_device(const struct mf_common *common, const char *residency, lo
 int mf_planned_check(const struct mf_session *s, const char *plan, int auto_gpu)
 {
     if (!*plan) return mf_fail(MF_USAGE, "--plan must be auto, off or a file of mesoforge plan --output");
-    if (!auto_gpu && mf_options_given(s->options, "plan") && strcmp(plan, "off") != 0)
+    if (!auto_gpu && mf_given(s, "plan") && strcmp(plan, "off") != 0)
         return mf_fail(MF_USAGE, "--no_auto_gpu_config turns the planner off: it and --plan %s contradict each other",
                        plan);
-    if (auto_gpu && mf_options_given(s->options, "auto_gpu_config") && strcmp(plan, "off") == 0)
+    if (auto_gpu && mf_given(s, "auto_gpu_config") && strcmp(plan, "off") == 0)
         return mf_fail(MF_USAGE, "--auto_gpu_config and --plan off contradict each other");
     return MF_OK;
 }
 
 int mf_planned_place(const struct mf_session *s, const char *path, const struct mf_plan *file, size_t ranks)
 {
-    const struct mf_common *common = s->common;
+    const struct mf_common *common = mf_common_of(s);
     const char *device = strncmp(common->device, "cuda", 4) == 0 ? "cuda" : common->device;
 
     if (ranks > 0) MF_TRY(mf_plan_for_ranks(path, file, ranks));
@@ -75,7 +75,7 @@ static void fill_options(struct ask *a)
     a->options = (struct mf_plan_options){.threads = a->here.world.threads[0],
                                           .threads_free = s->threads_free,
                                           .apart = s->device != s->arena && !s->backend->devices};
-    mf_planned_device(s->common, a->p->residency, &a->number, &a->options);
+    mf_planned_device(mf_common_of(s), a->p->residency, &a->number, &a->options);
     if (!mf_device_is_free(s)) a->options.device = s->backend->devices ? "cuda" : "cpu";
     a->options.exchange = s->comm->transport ? MF_EXCHANGE_NCCL : MF_EXCHANGE_HOST;
     a->plan_of = (struct mf_plan_ask){&a->here.probe.hardware, a->p->workload, a->p->work, &a->options, &a->here.world};
@@ -304,8 +304,8 @@ int mf_planned_make(const struct mf_planned *p, struct mf_run_plan *plan)
 
     *plan = (struct mf_run_plan){.json = NULL};
     s->predicted = s->predicted_device = 0;
-    if (!s->common->dry_run && !p->off && strcmp(p->plan, "off") != 0) rc = make_and_try(&a, plan);
-    if (rc == MF_OK && p->reserves && !s->common->dry_run) rc = reserve(s, plan);
+    if (!s->settings.dry_run && !p->off && strcmp(p->plan, "off") != 0) rc = make_and_try(&a, plan);
+    if (rc == MF_OK && p->reserves && !s->settings.dry_run) rc = reserve(s, plan);
     mf_plan_free(&a.plan);
     mf_plan_here_free(&a.here);
     return rc;

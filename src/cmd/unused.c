@@ -15,7 +15,7 @@ void mf_unused(const struct mf_session *s, const char *const *words, const char 
     va_list values;
 
     for (; *words; ++words)
-        if (mf_options_given(s->options, *words) && used < sizeof list)
+        if (mf_given(s, *words) && used < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s--%s", count++ ? ", " : "", *words);
     if (count == 0) return;
     va_start(values, why);

@@ -118,7 +118,7 @@ static int gather(mesoforge_session *session, const struct call *call)
 /* The verb sees the options of its call. */
 static void show(mesoforge_session *session, const struct mf_common *common, const struct mf_options *options)
 {
-    session->work.settings = mf_common_settings(common);
+    session->work.session.settings = mf_common_settings(common);
     session->work.common = common;
     session->work.options = options;
 }
@@ -133,9 +133,9 @@ static int begin(mesoforge_session *session, struct call *call)
     MF_TRY(gather(session, call));
     share(session, verb, call->into);
     show(session, call->into, call->options);
-    session->work.remedy = verb->remedy;
-    session->work.start = mf_now();
-    return mf_agree(&session->comm, verb->check ? verb->check(&session->work, call->into) : MF_OK);
+    session->work.session.remedy = verb->remedy;
+    session->work.session.start = mf_now();
+    return mf_agree(&session->comm, verb->check ? verb->check(&session->work.session, call->into) : MF_OK);
 }
 
 static void end(mesoforge_session *session, struct call *call)

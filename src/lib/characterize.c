@@ -7,10 +7,10 @@ static int measure(mesoforge_session *session, const struct mf_cmd *verb, void *
 {
     struct mf_characterized made = {0};
 
-    if (mf_characterize_input(&session->work, options, 1))
+    if (mf_characterize_input(&session->work.session, options, 1))
         return mf_fail(MF_USAGE, "a library's %s measures one field", verb->name);
 
-    MF_TRY(mf_characterize_one(&session->work, options, &made));
+    MF_TRY(mf_characterize_one(&session->work.session, options, &made));
     mf_lib_result_own(r, &made);
     return MF_OK;
 }

@@ -79,7 +79,7 @@ static struct mf_json *list_verbs(void)
 static int run(struct mf_session *session, void *options)
 {
     const char *const *words;
-    const size_t n = mf_options_positional(session->options, &words);
+    const size_t n = mf_arguments(session, &words);
     size_t used = 0;
     const struct mf_cmd *verb = n ? mf_cmd_find(n, words, &used) : NULL;
     struct mf_json *json;

@@ -30,8 +30,8 @@ struct mesoforge_session {
     struct mf_comm comm;
     struct mf_options *options; /* of mesoforge_open() */
     struct mf_common common;
-    int trusts;             /* files may be decoded in this process */
-    struct mf_session work; /* what verbs get */
+    int trusts;               /* files may be decoded in this process */
+    struct mf_verb_call work; /* what verbs get */
     mesoforge_field *fields;
     int slabs; /* structures come out in slabs */
     void (*take_line)(void *context, int level, const char *line);

@@ -78,9 +78,9 @@ static int make(mesoforge_session *session, const struct mf_cmd *verb, void *opt
     const struct mf_taker taker = {taken, &to};
     int rc;
 
-    session->work.taker = &taker;
-    rc = mf_agree(&session->comm, verb->run(&session->work, options));
-    session->work.taker = NULL;
+    session->work.session.taker = &taker;
+    rc = mf_agree(&session->comm, verb->run(&session->work.session, options));
+    session->work.session.taker = NULL;
     return rc;
 }
 

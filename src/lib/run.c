@@ -19,8 +19,8 @@ static int check_names(const mesoforge_session *session, const struct mf_cmd *ve
 int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *r)
 {
     MF_TRY(check_names(session, verb, options));
-    MF_TRY(mf_agree(&session->comm,
-                    verb->alone ? verb->alone(session->work.options, options) : verb->run(&session->work, options)));
+    MF_TRY(mf_agree(&session->comm, verb->alone ? verb->alone(session->work.options, options)
+                                                : verb->run(&session->work.session, options)));
     r->json = mf_comm_text(&session->comm, r->printed ? r->printed : "null");
     return MF_OK;
 }

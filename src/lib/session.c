@@ -135,7 +135,7 @@ static void put_on(mesoforge_session *s)
     mf_pulse_begin();
     mf_guest_trust(s->trusts);
     mf_lend(s->fields ? &s->fields->lent : NULL);
-    mf_threads_enter(s->work.threads > 0 ? s->work.threads : 1, &s->threads_before);
+    mf_threads_enter(s->work.session.threads > 0 ? s->work.session.threads : 1, &s->threads_before);
 }
 
 static void put_off(const mesoforge_session *s)
@@ -177,17 +177,17 @@ static int open_work(mesoforge_session *s)
 {
     s->common.bind = "none";
     MF_TRY(mf_agree(&s->comm, mf_common_check(&s->common)));
-    s->work = (struct mf_session){.comm = &s->comm,
-                                  .settings = mf_common_settings(&s->common),
-                                  .common = &s->common,
-                                  .options = s->options,
-                                  .start = mf_now(),
-                                  .work = MF_WORK_GPUS};
-    s->patience = s->work.settings.patience;
-    s->work.settings.patience = 0;     /* the watch is the program's */
-    s->work.settings.level = MF_DEBUG; /* whoever takes the lines chooses */
-    MF_TRY(mf_session_begin(&s->work));
-    return mf_session_open(&s->work);
+    s->work = (struct mf_verb_call){.session = {.comm = &s->comm,
+                                                .settings = mf_common_settings(&s->common),
+                                                .start = mf_now(),
+                                                .work = MF_WORK_GPUS},
+                                    .common = &s->common,
+                                    .options = s->options};
+    s->patience = s->work.session.settings.patience;
+    s->work.session.settings.patience = 0;     /* the watch is the program's */
+    s->work.session.settings.level = MF_DEBUG; /* whoever takes the lines chooses */
+    MF_TRY(mf_session_begin(&s->work.session));
+    return mf_session_open(&s->work.session);
 }
 
 /* Collective, from here on. */
@@ -204,7 +204,7 @@ static int open_here(mesoforge_session *s, const void *comm, const char *text)
 
 static void end(mesoforge_session *s)
 {
-    if (s->work.comm) mf_session_close(&s->work);
+    if (s->work.session.comm) mf_session_close(&s->work.session);
     mf_comm_release(&s->comm);
     mf_options_free(s->options);
     for (mesoforge_field *f = s->fields, *next; f; f = next) {
@@ -310,7 +310,7 @@ int mesoforge_close(mesoforge_session *session)
 
     if (rc != MF_OK) return mf_lib_told(rc);
     if (!session) return MF_OK;
-    if (session->work.comm && mf_comm_goes_on(&session->comm)) rc = mf_lib_meet(session, "close");
+    if (session->work.session.comm && mf_comm_goes_on(&session->comm)) rc = mf_lib_meet(session, "close");
     if (rc == MF_USAGE || rc == MF_STOPPED) return mf_lib_leave(session, rc);
     is_last = delist(session);
     before = *session;

@@ -165,7 +165,7 @@ static int move(mesoforge_session *session, mesoforge_field *field, const struct
     for (int i = 1; i < field->lent.ndim; ++i) m.plane *= field->lent.shape[i];
     m.sent = MF_MUST(calloc(2 * (size_t)comm->size, sizeof *m.sent), "slabs");
     m.got = m.sent + comm->size;
-    rc = exchange(session->work.arena, &m);
+    rc = exchange(session->work.session.arena, &m);
     if (rc == MF_OK) use(field, side[comm->rank].reads, m.to);
     free(m.sent);
     return rc;
@@ -188,7 +188,7 @@ int mf_lib_slab_begin(mesoforge_session *session, mesoforge_field *field)
 void mf_lib_slab_end(mesoforge_session *session, mesoforge_field *field)
 {
     if (!field->own.is_slab) return;
-    mf_arena_give(session->work.arena, field->moved);
+    mf_arena_give(session->work.session.arena, field->moved);
     field->moved = NULL;
     field->own.next = field->lent.next;
     field->lent = field->own;

@@ -38,8 +38,6 @@ enum mf_work {
     MF_WORK_NONE   /* none: the verb describes machines, and the device may be an absent one */
 };
 
-struct mf_common;
-struct mf_options;
 struct mf_micro;
 struct mf_json;
 
@@ -53,8 +51,6 @@ struct mf_taker {
 struct mf_session {
     struct mf_comm *comm;
     struct mf_settings settings;
-    const struct mf_common *common; /* of the verb that it is opened for, which alone reads them: src/cmd/common.h */
-    const struct mf_options *options;
     const struct mf_taker *taker; /* who gets structures; a file is written where one is named. NULL: files alone */
     const struct mf_backend *backend;
     struct mf_arena *arena;  /* host memory */

@@ -18,15 +18,15 @@ static const struct mf_opt *const tables[] = {mf_common_opts, NULL};
 static int with(int argc, char **argv, void (*use)(struct mf_session *))
 {
     struct mf_options *options = NULL;
-    struct mf_session session = {.comm = &comm, .common = &common, .remedy = "fewer words"};
+    struct mf_verb_call call = {.session = {.comm = &comm, .remedy = "fewer words"}, .common = &common};
     int rc = mf_options_parse(&options, "test", tables, NULL, &common, sizeof common, argc, argv, 0);
 
     if (rc != MF_OK) return rc;
-    session.options = options;
-    rc = mf_common_begin(&session);
-    if (rc == MF_OK) rc = mf_common_open(&session);
-    if (rc == MF_OK) use(&session);
-    mf_common_end(&session);
+    call.options = options;
+    rc = mf_common_begin(&call.session);
+    if (rc == MF_OK) rc = mf_common_open(&call.session);
+    if (rc == MF_OK) use(&call.session);
+    mf_common_end(&call.session);
     mf_options_free(options);
     return rc;
 }

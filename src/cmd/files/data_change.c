@@ -14,7 +14,7 @@ int mf_data_one(const struct mf_session *session, const char *verb)
 {
     const char *const *words;
 
-    if (mf_options_positional(session->options, &words) == 1) return MF_OK;
+    if (mf_arguments(session, &words) == 1) return MF_OK;
     return mf_fail(MF_USAGE, "no file; try: mesoforge %s FILE", verb);
 }
 
@@ -28,7 +28,7 @@ static const char *file_of(const struct mf_session *session)
 {
     const char *const *words;
 
-    (void)mf_options_positional(session->options, &words);
+    (void)mf_arguments(session, &words);
     return words[0];
 }
 
@@ -117,7 +117,7 @@ static int write_again(struct mf_session *session, const struct data_split *o, c
     const struct mf_reader_wish reading = {.ahead = 1, .batch = 1, .raw = 1};
     const char **classes = MF_MUST(calloc(set->classes + 1, sizeof *classes), "names");
     const char **reals = MF_MUST(calloc(set->reals + 1, sizeof *reals), "names");
-    char *options = mf_options_yaml(session->options);
+    char *options = mf_options_yaml(mf_options_of(session));
     const struct mf_provenance from = {
         .command = "data split", .options = options, .input_hash = "", .seed = o->common.seed};
     struct mf_dataset_wish wish = {.samples = set->samples,
@@ -242,7 +242,7 @@ static int tell_sound(const struct mf_session *session, const struct mf_dataset 
     struct mf_json *json;
     int rc;
 
-    if (!session->common->json) {
+    if (!mf_common_of(session)->json) {
         printf("%s: %s (dataset of %zu sample%s)\n", set->path, said, set->samples, MF_S(set->samples));
         if (questions) mf_questions_tell(set, questions, NULL);
         return MF_OK;

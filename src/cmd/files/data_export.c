@@ -246,7 +246,7 @@ static int run(struct mf_session *session, void *options)
     struct out o = {.session = session, .path = e->common.output, .pictures = !mf_ends_with(e->common.output, ".npy")};
     int rc;
 
-    (void)mf_options_positional(session->options, &words);
+    (void)mf_arguments(session, &words);
     MF_TRY(mf_session_spares(session, o.path, 1, words));
     MF_TRY(mf_dataset_open(session->comm, words[0], &set));
     o.set = set;

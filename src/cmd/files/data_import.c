@@ -148,13 +148,13 @@ static int import(struct mf_session *session, const struct data_import *o, struc
 {
     struct mf_dataset_wish wish = {
         .compress = (int)o->compress, .part = {o->train, o->validation}, .split_seed = (uint64_t)o->common.seed};
-    char *options = mf_options_yaml(session->options);
+    char *options = mf_options_yaml(mf_options_of(session));
     const struct mf_provenance from = {
         .command = "data import", .options = options, .input_hash = "", .seed = o->common.seed};
     int rc;
 
     mf_source_describe(source, &wish);
-    wish.filled = mf_options_given(session->options, "train") || mf_options_given(session->options, "validation");
+    wish.filled = mf_given(session, "train") || mf_given(session, "validation");
     rc = mf_agree(session->comm, mf_data_asked_place(asked, source, &wish));
     mf_notes_begin();
     if (rc == MF_OK) rc = mf_dataset_write(session->comm, path, &wish, &from, mf_data_asked_sample, asked);
@@ -171,9 +171,9 @@ static int count(const struct mf_session *session, const struct mf_data_asked *a
     struct mf_json *json;
     int rc;
 
-    if (!asked->import || !session->common->json) MF_TRY(mf_data_counted(session, path, samples));
+    if (!asked->import || !mf_common_of(session)->json) MF_TRY(mf_data_counted(session, path, samples));
     if (!asked->import) return MF_OK;
-    json = session->common->json ? mf_json_object() : NULL;
+    json = mf_common_of(session)->json ? mf_json_object() : NULL;
     if (json) MF_JSON(json, "file", path, "samples", samples);
     if (json) mf_json_bool(json, "dry_run", 1);
     mf_data_asked_tell(asked, samples, json);
@@ -218,7 +218,7 @@ static int run(struct mf_session *session, void *options)
     int rc;
 
     if (o->tile.count) return mf_data_tiles_run(session, o);
-    (void)mf_options_positional(session->options, &words);
+    (void)mf_arguments(session, &words);
     MF_TRY(mf_session_may_write(session, o->common.output, ".h5"));
     stem = MF_MUST(mf_stem(words[0]), "a file name");
     rc = mf_session_path(session, stem, ".h5", &path);

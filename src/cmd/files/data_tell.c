@@ -114,13 +114,13 @@ int mf_data_counted(const struct mf_session *session, const char *path, size_t s
     struct mf_json *json;
     int rc;
 
-    if (!session->common->json) {
+    if (!mf_common_of(session)->json) {
         printf("%s: %zu sample%s%s\n", path, samples, MF_S(samples),
-               session->common->dry_run ? ", nothing is written" : "");
+               session->settings.dry_run ? ", nothing is written" : "");
         return MF_OK;
     }
     json = mf_json_object();
-    if (session->common->dry_run) mf_json_bool(json, "dry_run", 1);
+    if (session->settings.dry_run) mf_json_bool(json, "dry_run", 1);
     MF_JSON(json, "file", path, "samples", samples);
     rc = mf_json_write(json, stdout);
     mf_json_free(json);
@@ -155,7 +155,7 @@ int mf_data_report(const struct mf_session *session, const char *path, const str
         mf_dataset_close(set);
         return rc;
     }
-    if (session->comm->rank == 0 && session->common->json) {
+    if (session->comm->rank == 0 && mf_common_of(session)->json) {
         json = mf_json_object();
         mf_json_text(json, "file", path);
     }

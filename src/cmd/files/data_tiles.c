@@ -46,7 +46,7 @@ static int read_extents(const struct data_import *o, size_t tile[2], size_t stri
 static const char *given(const struct mf_session *session, const char *const *words)
 {
     for (; *words; ++words)
-        if (mf_options_given(session->options, *words)) return *words;
+        if (mf_given(session, *words)) return *words;
     return NULL;
 }
 
@@ -72,11 +72,11 @@ int mf_data_tiles_check(const struct mf_session *session, const struct data_impo
     size_t tile[2], stride[2];
 
     if (word && !o->tile.count) return mf_fail(MF_USAGE, "--%s is for tiles of images; it needs --tile", word);
-    if (!o->tile.count && mf_options_positional(session->options, &files) > 1)
+    if (!o->tile.count && mf_arguments(session, &files) > 1)
         return mf_fail(MF_USAGE, "one file or folder holds all samples; several images are cut by --tile");
     if (!o->tile.count) return mf_data_one(session, "data import");
     if (word) return mf_fail(MF_USAGE, "--%s is for samples that are no tiles; leave it or --tile out", word);
-    if (mf_options_positional(session->options, &files) == 0)
+    if (mf_arguments(session, &files) == 0)
         return mf_fail(MF_USAGE, "no image; try: mesoforge data import IMAGE --tile 32 32");
     MF_TRY(read_extents(o, tile, stride));
     MF_TRY(mf_crop_check(&o->crop, o->crop_bar));
@@ -122,7 +122,7 @@ static int add_folder(struct names *names, const char *folder)
 static int list(const struct mf_session *session, struct names *names)
 {
     const char *const *words;
-    const size_t n = mf_options_positional(session->options, &words);
+    const size_t n = mf_arguments(session, &words);
     struct stat is;
 
     for (size_t i = 0; i < n; ++i)
@@ -243,7 +243,7 @@ static int make(void *context, size_t id, struct mf_sample *sample)
 
 static int write_set(struct cutting *c, const struct data_import *o, const char *path)
 {
-    char *options = mf_options_yaml(c->session->options);
+    char *options = mf_options_yaml(mf_options_of(c->session));
     const struct mf_provenance from = {
         .command = "data import", .options = options, .input_hash = "", .seed = o->common.seed};
     const char **names = NULL;

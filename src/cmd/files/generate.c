@@ -52,7 +52,7 @@ static int make(struct generate_job *job, const char *path)
     MF_TRY(take(job, path));
     MF_TRY(mf_generate_settings(job));
     MF_TRY(mf_agree(s->comm, mf_generate_foresee(job)));
-    if (s->common->dry_run) return mf_generate_counted(job, path);
+    if (s->settings.dry_run) return mf_generate_counted(job, path);
     MF_TRY(mf_session_path(s, "made", ".h5", &named)); /* makes its folder, now that nothing else is in the way */
     free(named);
     MF_TRY(mf_generate_write(job, path));
@@ -66,9 +66,9 @@ static int generate(struct generate_job *job)
     char *path = NULL;
     int rc;
 
-    MF_TRY(mf_session_may_write(s, s->common->output, ".h5"));
-    if (s->common->output)
-        MF_TRY(mf_session_spares(s, s->common->output, 2, (const char *const[]){job->o->by.model, job->o->mask}));
+    MF_TRY(mf_session_may_write(s, mf_common_of(s)->output, ".h5"));
+    if (mf_common_of(s)->output)
+        MF_TRY(mf_session_spares(s, mf_common_of(s)->output, 2, (const char *const[]){job->o->by.model, job->o->mask}));
     MF_TRY(mf_generate_open(job));
     if (job->lists) return MF_OK;
     MF_TRY(mf_session_name(s, "made", ".h5", &path));

@@ -196,7 +196,7 @@ int mf_generate_write(struct generate_job *job, const char *path)
                                         .settings = job->settings,
                                         .window = job->pass,
                                         .seconds = FLUSH};
-    char *options = mf_options_yaml(job->session->options);
+    char *options = mf_options_yaml(mf_options_of(job->session));
     const struct mf_provenance from = {
         .command = "generate", .options = options, .input_hash = "", .seed = job->o->common.seed};
     struct mf_writer *writer = NULL;

@@ -94,7 +94,7 @@ static int check_masks(const struct mf_session *session, const struct generate *
     static const char *const of_mask[] = {"mask-layers", "mask-steps"};
 
     for (size_t k = 0; k < 2 && !o->mask; ++k)
-        if (mf_options_given(session->options, of_mask[k]))
+        if (mf_given(session, of_mask[k]))
             return mf_fail(MF_USAGE, "--%s says nothing without --mask FILE", of_mask[k]);
     return in_range("mask-steps", o->mask_steps, 0, o->steps);
 }
@@ -151,18 +151,18 @@ static int open_card(struct generate_job *job)
 /* Bytes of arrays that measures of a sample take for a moment: they follow from its extents and phases. */
 static int try_measures(struct generate_job *job)
 {
-    struct mf_session aside = *job->session;
+    struct mf_verb_call aside = {*job->session, mf_common_of(job->session), mf_options_of(job->session)};
     struct mf_properties properties = job->properties;
     const size_t *d = job->card.dims;
     uint8_t *x = MF_MUST(calloc(d[0] * d[1] * d[2], 1), "a sample");
     float *real = MF_MUST(calloc(properties.columns + 1, sizeof *real), "properties");
-    int rc = mf_arena_open(&aside.arena, NULL, 0);
+    int rc = mf_arena_open(&aside.session.arena, NULL, 0);
 
-    properties.session = &aside;
+    properties.session = &aside.session;
     for (size_t i = 0; i < d[0] * d[1] * d[2]; ++i) x[i] = (uint8_t)(i / d[2] / 2 % (size_t)job->card.phases);
     if (rc == MF_OK) rc = mf_properties_of(&properties, d, x, real);
-    job->measuring = rc == MF_OK ? mf_arena_peak(aside.arena) : 0;
-    if (aside.arena != job->session->arena) mf_arena_close(aside.arena);
+    job->measuring = rc == MF_OK ? mf_arena_peak(aside.session.arena) : 0;
+    if (aside.session.arena != job->session->arena) mf_arena_close(aside.session.arena);
     free(x);
     free(real);
     return rc;

@@ -98,7 +98,7 @@ static int print_table(const struct mf_session *s, const struct row *r, int expl
     struct mf_json *json;
     int rc;
 
-    if (!s->common->json) {
+    if (!mf_common_of(s)->json) {
         for (size_t k = 0; explain && k < ROWS; ++k) {
             printf("%-6s ", table[k].memory);
             print_range(&table[k]);

@@ -58,7 +58,7 @@ static int bytes_of(const void *context, const struct mf_plan_rank *r, const str
     mf_fault_hold(1);
     rc = mf_arena_open(&arena, &mf_mem_dry, 0);
     if (rc == MF_OK)
-        rc = mf_queue_dry(&queue, &dry, (int)r->threads, job->session->common->deterministic, arena, arena);
+        rc = mf_queue_dry(&queue, &dry, (int)r->threads, job->session->settings.deterministic, arena, arena);
     if (rc == MF_OK) rc = count(job, mf_plan_get(settings, "pass"), queue, r->apart, bytes);
     if (queue) dry.backend.queue_close(queue);
     mf_arena_close(arena);
@@ -215,7 +215,7 @@ static void speed(const struct generate_job *job, struct mf_json *at)
             gmac / all, "network_alone", samples / sum[0]);
     MF_JSON(speed, "network_seconds", sum[0], "measuring_seconds", sum[1], "writing_seconds", sum[2]);
     mf_json_put(at, "speed", speed);
-    if (comm->rank != 0 || job->session->common->json) return;
+    if (comm->rank != 0 || mf_common_of(job->session)->json) return;
     mf_info("%zu samples in %.3g s: %.4g samples/s (the network alone: %.4g), %.3g GMAC/s; measures %.1f %%, writing "
             "%.1f %%",
             t->samples, all, samples / all, samples / sum[0], gmac / all, 100 * sum[1] / all, 100 * sum[2] / all);
@@ -229,7 +229,7 @@ static int facts(const struct generate_job *job, struct mf_json *at)
     MF_TRY(mf_peaks_of(job->session, &peaks));
     mf_json_int(at, "pass_size", (long long)job->pass);
     mf_peaks_json(&peaks, at);
-    if (job->session->comm->rank == 0 && !job->session->common->json) mf_peaks_say(job->session, &peaks);
+    if (job->session->comm->rank == 0 && !mf_common_of(job->session)->json) mf_peaks_say(job->session, &peaks);
     mf_peaks_free(&peaks);
     return MF_OK;
 }
@@ -238,7 +238,7 @@ static int print_counted(const struct generate_job *job, const char *path, struc
 {
     const struct mf_session *s = job->session;
 
-    if (s->common->json) return mf_json_write(json, stdout);
+    if (mf_common_of(s)->json) return mf_json_write(json, stdout);
     printf("%s: %zu samples in passes of %zu, nothing is written; arrays of a rank take %.0f bytes\n", path,
            samples_of(job), job->pass, s->predicted + s->predicted_device);
     return MF_OK;

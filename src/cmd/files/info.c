@@ -537,14 +537,15 @@ static int tell_each(const char *const *files, size_t count, const char *dataset
 static int tell_all(const struct mf_session *session, const struct info *o)
 {
     const char *const *files;
-    size_t count = mf_options_positional(session->options, &files);
+    size_t count = mf_arguments(session, &files);
     struct mf_json *all;
     int rc;
 
     if (count == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge info FILE");
     if (session->comm->rank != 0) return MF_OK;
-    if (count == 1) return session->common->json ? tell_alone(files[0], o->dataset) : tell(files[0], o->dataset, NULL);
-    all = session->common->json ? mf_json_array() : NULL;
+    if (count == 1)
+        return mf_common_of(session)->json ? tell_alone(files[0], o->dataset) : tell(files[0], o->dataset, NULL);
+    all = mf_common_of(session)->json ? mf_json_array() : NULL;
     rc = tell_each(files, count, o->dataset, all);
     mf_json_free(all);
     return rc;

@@ -121,9 +121,9 @@ static int write_map(const struct mf_session *s, const struct mf_mapped *m, cons
     struct mf_json *json;
     int rc;
 
-    if (!s->common->output || s->common->dry_run) return MF_OK;
+    if (!mf_common_of(s)->output || s->settings.dry_run) return MF_OK;
     json = mf_map_json(p, &m->parts, &m->devices, mf_mapped_language(m));
-    rc = mf_hardware_write(s->comm, s->common->output, json);
+    rc = mf_hardware_write(s->comm, mf_common_of(s)->output, json);
     mf_json_free(json);
     return rc;
 }
@@ -140,7 +140,7 @@ static int tell(const struct mf_map_opts *o, const struct mf_session *s, const s
         printf("%s: all %zu parts have a device, and each device holds what it has\n", m->name, m->parts.count);
         return MF_OK;
     }
-    if (s->common->json) {
+    if (mf_common_of(s)->json) {
         json = mf_map_object(m, p, strategy_of(o));
         rc = mf_json_write(json, stdout);
         mf_json_free(json);
@@ -169,7 +169,7 @@ static int work(struct mf_session *s, const struct mf_map_opts *o, struct mf_map
     int rc;
 
     if (o->tune) return tune(s, o, m);
-    if (o->recommend) return mf_map_recommend(m, o->policy, s->common->json);
+    if (o->recommend) return mf_map_recommend(m, o->policy, mf_common_of(s)->json);
     if (o->tp_config) return mf_map_tp_config(m);
     rc = place(o, m, &p);
     if (rc == MF_OK) rc = tell(o, s, m, &p);
@@ -183,17 +183,17 @@ static int work(struct mf_session *s, const struct mf_map_opts *o, struct mf_map
 static int check_words(const struct mf_session *s, const struct mf_map_opts *o)
 {
     const char *const *words;
-    const size_t n = mf_options_positional(s->options, &words);
+    const size_t n = mf_arguments(s, &words);
 
     if (n == 0 && !o->estimate)
         return mf_fail(MF_USAGE, "no model; try: mesoforge map FOLDER, before --devices (their list goes on)");
     if (n > 0 && o->estimate) return mf_fail(MF_USAGE, "'%.200s' and --estimate contradict each other", words[0]);
     if (o->check + o->recommend + o->tp_config > 1)
         return mf_fail(MF_USAGE, "--check, --recommend and --tp-config contradict each other; leave all but one out");
-    if ((o->recommend || o->tp_config || o->check) && s->common->output)
+    if ((o->recommend || o->tp_config || o->check) && mf_common_of(s)->output)
         return mf_fail(MF_USAGE, "--output is for a map; leave --check, --recommend and --tp-config out");
     if (o->tune && (o->map || o->estimate || o->wish.hardware || o->check || o->recommend || o->tp_config ||
-                    mf_options_given(s->options, "strategy") || !is(o->algo, "exact")))
+                    mf_given(s, "strategy") || !is(o->algo, "exact")))
         return mf_fail(MF_USAGE,
                        "--measure finds the map of this machine by itself; leave --map, --strategy, --hardware, "
                        "--check and the like out");
@@ -207,7 +207,7 @@ static int check(const struct mf_session *s, void *options)
     const struct mf_map_opts *o = options;
 
     MF_TRY(check_words(s, o));
-    if (o->map && mf_options_given(s->options, "strategy") && !is(o->strategy, "custom"))
+    if (o->map && mf_given(s, "strategy") && !is(o->strategy, "custom"))
         return mf_fail(MF_USAGE, "--map and --strategy %s contradict each other", o->strategy);
     if (!o->map && is(o->strategy, "custom"))
         return mf_fail(MF_USAGE, "--strategy custom needs a map; try: --map \"layers.0-11=cuda:0,*=cuda:1\"");
@@ -215,11 +215,11 @@ static int check(const struct mf_session *s, void *options)
         return mf_fail(MF_USAGE, "--map-algo greedy is of --strategy auto");
     if (o->requests < 1 || o->requests > MF_GEN_REQUESTS)
         return mf_fail(MF_USAGE, "--requests must be 1 to %d, not %ld", MF_GEN_REQUESTS, o->requests);
-    if (mf_options_given(s->options, "context") && o->context < 1)
+    if (mf_given(s, "context") && o->context < 1)
         return mf_fail(MF_USAGE, "--context %ld: it must be at least 1", o->context);
     if (o->layers < 0 || o->layers > 100000)
         return mf_fail(MF_USAGE, "--layers must be 0 to 100000, not %ld", o->layers);
-    if (mf_options_given(s->options, "layers") && !o->estimate) return mf_fail(MF_USAGE, "--layers is of --estimate");
+    if (mf_given(s, "layers") && !o->estimate) return mf_fail(MF_USAGE, "--layers is of --estimate");
     return MF_OK;
 }
 
@@ -231,12 +231,11 @@ static int run(struct mf_session *s, void *options)
     struct mf_mapped m;
     int rc;
 
-    if (s->common->output) {
-        MF_TRY(mf_session_may_write(s, s->common->output, ".json"));
-        MF_TRY(mf_session_spares(s, s->common->output, sizeof inputs / sizeof *inputs, inputs));
+    if (mf_common_of(s)->output) {
+        MF_TRY(mf_session_may_write(s, mf_common_of(s)->output, ".json"));
+        MF_TRY(mf_session_spares(s, mf_common_of(s)->output, sizeof inputs / sizeof *inputs, inputs));
     }
-    rc =
-        mf_agree(s->comm, mf_mapped_open(s, o, mf_options_positional(s->options, &words) ? words[0] : o->estimate, &m));
+    rc = mf_agree(s->comm, mf_mapped_open(s, o, mf_arguments(s, &words) ? words[0] : o->estimate, &m));
     if (rc == MF_OK) rc = work(s, o, &m);
     mf_mapped_close(&m);
     return rc;

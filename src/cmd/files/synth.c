@@ -66,7 +66,7 @@ static struct mf_json *truth(const struct synth_run *run)
 static int write_micro(struct synth_run *run)
 {
     struct mf_json *json = truth(run);
-    char *text = mf_json_string(json), *options = mf_options_yaml(run->session->options);
+    char *text = mf_json_string(json), *options = mf_options_yaml(mf_options_of(run->session));
     struct mf_provenance from = {.command = "synth", .options = options, .input_hash = "", .json = text};
     int rc;
 
@@ -199,7 +199,7 @@ static int dry_run(const struct synth_run *run)
         w->exact || w->kind == MF_SYNTH_GAUSSIAN ||
         (w->phases > 2 && ((w->kind >= MF_SYNTH_SPHERES && w->kind <= MF_SYNTH_FIBRES) || w->kind == MF_SYNTH_CRACKS));
 
-    if (run->session->common->json)
+    if (mf_common_of(run->session)->json)
         return mf_agree(run->session->comm,
                         run->session->comm->rank == 0 ? dry_json(run, voxels * (values ? 9 : 1)) : MF_OK);
     if (run->session->comm->rank == 0)
@@ -245,9 +245,8 @@ static int check(const struct mf_session *session, void *options)
     struct mf_synth wish;
     double spacing[3];
 
-    if (opts->samples || mf_options_given(session->options, "num-samples"))
-        return mf_synth_set_wish(opts, session->options, &mix);
-    return mf_synth_wish(options, session->options, &wish, spacing);
+    if (opts->samples || mf_given(session, "num-samples")) return mf_synth_set_wish(opts, mf_options_of(session), &mix);
+    return mf_synth_wish(options, mf_options_of(session), &wish, spacing);
 }
 
 static int run_synth(struct mf_session *session, void *options)
@@ -259,7 +258,7 @@ static int run_synth(struct mf_session *session, void *options)
     int rc;
 
     if (opts->samples) return mf_synth_set_run(session, opts);
-    MF_TRY(mf_agree(session->comm, mf_synth_wish(opts, session->options, &run.wish, spacing)));
+    MF_TRY(mf_agree(session->comm, mf_synth_wish(opts, mf_options_of(session), &run.wish, spacing)));
     snprintf(base, sizeof base, "synth_%s", opts->kind);
     if (!session->taker || opts->common.output) MF_TRY(mf_session_path(session, base, ".h5", &run.path));
     rc = opts->common.dry_run ? dry_run(&run) : make(&run, spacing);

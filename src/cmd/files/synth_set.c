@@ -196,7 +196,7 @@ static void describe(const struct set *set, const struct synth_opts *opts, const
 static int write_set(struct set *set, const struct synth_opts *opts, const char *path,
                      const struct mf_dataset_wish *wish)
 {
-    char *options = mf_options_yaml(set->session->options);
+    char *options = mf_options_yaml(mf_options_of(set->session));
     const struct mf_provenance from = {
         .command = "synth", .options = options, .input_hash = "", .seed = opts->common.seed};
     const int rc = mf_dataset_write(set->session->comm, path, wish, &from, make, set);
@@ -213,7 +213,7 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
     char *path;
     int rc;
 
-    MF_TRY(mf_agree(session->comm, mf_synth_set_wish(opts, session->options, &set.mix)));
+    MF_TRY(mf_agree(session->comm, mf_synth_set_wish(opts, mf_options_of(session), &set.mix)));
     set.threads = set.mix.dims[0] * set.mix.dims[1] * set.mix.dims[2] < 1 << 16 ? 1 : session->threads;
     MF_TRY(mf_session_may_write(session, opts->common.output, ".h5"));
     MF_TRY(mf_session_path(session, "synth_dataset", ".h5", &path));

@@ -63,7 +63,7 @@ static int check(const struct mf_comm *comm, const char *path, char kind[MF_NAME
 static void say(const struct mf_session *s, const char *path, int rc, const char *kind, int plain, struct mf_json *all,
                 int alone)
 {
-    if (s->common->json) {
+    if (mf_common_of(s)->json) {
         struct mf_json *one = mf_json_object();
 
         mf_json_text(one, "file", path);
@@ -83,7 +83,7 @@ static void say(const struct mf_session *s, const char *path, int rc, const char
 static int run(struct mf_session *session, void *options)
 {
     const char *const *files;
-    size_t count = mf_options_positional(session->options, &files), bad = 0;
+    size_t count = mf_arguments(session, &files), bad = 0;
     struct mf_json *all = mf_json_array();
     int worst = MF_OK, rc = MF_OK;
 
@@ -97,7 +97,7 @@ static int run(struct mf_session *session, void *options)
         bad += one != MF_OK;
         if (one > worst) worst = one;
     }
-    if (session->common->json && session->comm->rank == 0 && rc == MF_OK) rc = mf_json_write(all, stdout);
+    if (mf_common_of(session)->json && session->comm->rank == 0 && rc == MF_OK) rc = mf_json_write(all, stdout);
     mf_json_free(all);
     rc = mf_agree(session->comm, rc);
     if (rc != MF_OK || !bad) return rc;

@@ -57,7 +57,7 @@ static int check_several(const struct mf_session *session, const struct mf_view_
                                         "non_periodic", "crop",   "crop_bar"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
-        if (mf_options_given(session->options, words[i]))
+        if (mf_given(session, words[i]))
             return mf_fail(MF_USAGE, "--%s is for one file; several are drawn as they are", words[i]);
     if (o->columns < 1 || o->columns > 64) return mf_fail(MF_USAGE, "--columns must be 1 to 64, not %ld", o->columns);
     return MF_OK;
@@ -67,7 +67,7 @@ static int check(const struct mf_session *session, void *options)
 {
     const struct view_cmd *cmd = options;
     const struct mf_view_opts *o = &cmd->view;
-    const size_t count = mf_options_positional(session->options, NULL);
+    const size_t count = mf_arguments(session, NULL);
 
     if (count == 0) return mf_fail(MF_USAGE, "a file is needed; try: mesoforge view FILE");
     if (cmd->symmetry)
@@ -76,8 +76,7 @@ static int check(const struct mf_session *session, void *options)
                        cmd->symmetry);
     MF_TRY(mf_crop_check(&cmd->crop, o->crop_bar));
     if (count > 1) return check_several(session, o);
-    if (mf_options_given(session->options, "columns"))
-        return mf_fail(MF_USAGE, "--columns is for several files, and there is one");
+    if (mf_given(session, "columns")) return mf_fail(MF_USAGE, "--columns is for several files, and there is one");
     if (o->slices < 1 || o->slices > 64) return mf_fail(MF_USAGE, "--slices must be 1 to 64, not %ld", o->slices);
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to must be at least 1, not %ld", o->lag);
     return MF_OK;
@@ -88,7 +87,7 @@ static int report(const struct mf_session *session, const char *path, const stru
     struct mf_json *json;
     int rc;
 
-    if (!session->common->json) {
+    if (!mf_common_of(session)->json) {
         printf("%s\n", path);
         return MF_OK;
     }
@@ -114,7 +113,7 @@ static int draw_to(struct mf_session *session, const struct view_cmd *cmd, size_
     rc = count > 1 ? mf_view_sheet(&show, &cmd->view, count, files, &figure)
                    : mf_view_draw(&show, &cmd->view, files[0], &figure, &title);
     mf_notes_end(&self);
-    if (rc == MF_OK && session->comm->rank == 0 && !session->common->dry_run)
+    if (rc == MF_OK && session->comm->rank == 0 && !session->settings.dry_run)
         rc = mf_plot_write(path, title, figure.panel, figure.count, figure.columns);
     if (rc == MF_OK && session->comm->rank == 0) rc = report(session, path, &figure, title != NULL);
     mf_figure_free(&figure);
@@ -127,11 +126,11 @@ static int run(struct mf_session *session, void *options)
     const struct mf_view_opts *o = &cmd->view;
     const char *const *files;
     char *stem, *path = NULL;
-    size_t count = mf_options_positional(session->options, &files);
+    size_t count = mf_arguments(session, &files);
     int rc;
 
-    MF_TRY(mf_session_may_write(session, session->common->output, ".png"));
-    cmd->view.lag_given = mf_options_given(session->options, "limit_to");
+    MF_TRY(mf_session_may_write(session, mf_common_of(session)->output, ".png"));
+    cmd->view.lag_given = mf_given(session, "limit_to");
     cmd->view.crop = mf_crop_of(&cmd->crop, &cmd->part);
     stem = MF_MUST(mf_stem(files[0]), "a name");
     rc = mf_session_path(session, stem, "_view.png", &path);

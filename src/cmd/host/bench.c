@@ -60,7 +60,7 @@ static int check_numbers(const struct mf_session *s, const struct bench *o, stru
 {
     if (o->runs.extent < 2 || o->runs.extent > 1 << 16)
         return mf_fail(MF_USAGE, "--extent is %ld, it must be from 2 to %d", o->runs.extent, 1 << 16);
-    if (s->common->dry_run) return mf_fail(MF_USAGE, "bench has no --dry-run: it only measures");
+    if (s->settings.dry_run) return mf_fail(MF_USAGE, "bench has no --dry-run: it only measures");
     MF_TRY(parse_bytes("min_bytes", o->least, &range->least));
     MF_TRY(parse_bytes("max_bytes", o->most, &range->most));
     if (range->least > range->most)
@@ -69,7 +69,7 @@ static int check_numbers(const struct mf_session *s, const struct bench *o, stru
         return mf_fail(MF_USAGE, "--factor is %ld, it must be from 2 to %d", o->factor, 1 << 20);
     if (!(o->precision > 0)) return mf_fail(MF_USAGE, "--precision is %g, it must be above 0", o->precision);
     if (!(o->seconds > 0)) return mf_fail(MF_USAGE, "--seconds is %g, it must be above 0", o->seconds);
-    if (mf_options_positional(s->options, NULL) == 0)
+    if (mf_arguments(s, NULL) == 0)
         return mf_fail(MF_USAGE, "bench: name what to measure; try: mesoforge bench allreduce");
     return MF_OK;
 }
@@ -89,7 +89,7 @@ static int no_such(const char *name)
 static int check_names(const struct mf_session *s, const struct bench *o)
 {
     const char *const *name;
-    size_t n = mf_options_positional(s->options, &name);
+    size_t n = mf_arguments(s, &name);
 
     for (size_t i = 0; i < n; ++i) {
         if (mf_bench_runs_has(name[i])) {
@@ -128,7 +128,7 @@ static int measure_net(const struct mf_session *s, const struct bench *o, const 
                        const struct mf_bench_net *net, struct mf_json *to)
 {
     const struct mf_bench_enough enough = {o->precision / 100, o->seconds};
-    const int shows = s->comm->rank == 0 && !s->common->json;
+    const int shows = s->comm->rank == 0 && !mf_common_of(s)->json;
     struct mf_json *table = mf_json_array();
     struct mf_bench_row row;
     int rc = MF_OK;
@@ -150,13 +150,13 @@ enum { FILE_EXTENT = 256 }; /* of smaller ones the time is that of opening, flus
 static int measure_files(const struct mf_session *s, const struct bench *o, struct mf_json *to)
 {
     const struct mf_bench_enough enough = {o->precision / 100, o->seconds};
-    const char *folder = mf_options_given(s->options, "data_folder") ? s->common->data_folder : ".";
-    const size_t n = mf_options_given(s->options, "extent") ? (size_t)o->runs.extent : FILE_EXTENT;
+    const char *folder = mf_given(s, "data_folder") ? mf_common_of(s)->data_folder : ".";
+    const size_t n = mf_given(s, "extent") ? (size_t)o->runs.extent : FILE_EXTENT;
     struct mf_bench_files files;
 
     MF_TRY(mf_bench_files(s->comm, s->arena, &enough, folder, n, &files));
     if (files.wrong > 0) return mf_fail(MF_BROKEN, "%zu bytes differ from those written", files.wrong);
-    if (s->comm->rank == 0 && !s->common->json) mf_bench_show_files(s->comm->size, n, &files);
+    if (s->comm->rank == 0 && !mf_common_of(s)->json) mf_bench_show_files(s->comm->size, n, &files);
     mf_json_put(to, NULL, mf_bench_files_json(n, &files));
     return MF_OK;
 }
@@ -179,8 +179,8 @@ static int run(struct mf_session *s, void *options)
     size_t n;
 
     MF_TRY(mf_agree(s->comm, rc));
-    MF_TRY(mf_session_may_write(s, s->common->output, ".json"));
-    n = mf_options_positional(s->options, &name);
+    MF_TRY(mf_session_may_write(s, mf_common_of(s)->output, ".json"));
+    n = mf_arguments(s, &name);
     json = mf_json_object();
     list = mf_json_array();
     rc = mf_bench_place(s, json);

@@ -266,7 +266,7 @@ static void show_row(const struct point *p, const struct result *r)
 static int tell(struct job *job)
 {
     struct mf_json *json = mf_json_object(), *list = mf_json_array(), *one = mf_json_object(), *all = mf_json_array();
-    const int shows = job->session->comm->rank == 0 && !job->session->common->json;
+    const int shows = job->session->comm->rank == 0 && !mf_common_of(job->session)->json;
     int rc = mf_bench_place(job->session, json);
 
     if (shows) show_head(job);
@@ -305,15 +305,14 @@ static int check(const struct mf_session *s, void *options)
     const struct bench_infer *o = options;
     static const char *const ways[] = {"tp", "pp"};
 
-    if (s->common->dry_run) return mf_fail(MF_USAGE, "bench has no --dry-run: it only measures");
-    if (mf_options_positional(s->options, NULL) == 0)
-        return mf_fail(MF_USAGE, "no model; try: mesoforge bench infer FOLDER");
+    if (s->settings.dry_run) return mf_fail(MF_USAGE, "bench has no --dry-run: it only measures");
+    if (mf_arguments(s, NULL) == 0) return mf_fail(MF_USAGE, "no model; try: mesoforge bench infer FOLDER");
     MF_TRY(check_requests(&o->requests));
     if (o->prompt < 1 || o->made < 3)
         return mf_fail(MF_USAGE, "--prompt-tokens must be at least 1 and --new-tokens at least 3, not %ld and %ld",
                        o->prompt, o->made);
     for (int k = 0; k < 2; ++k)
-        if (mf_options_given(s->options, ways[k]) && (k ? o->stages : o->tensor) < 1)
+        if (mf_given(s, ways[k]) && (k ? o->stages : o->tensor) < 1)
             return mf_fail(MF_USAGE, "--%s must be at least 1, not %ld", ways[k], k ? o->stages : o->tensor);
     if (o->turns < 1 || o->turns > TURNS)
         return mf_fail(MF_USAGE, "--turns is %ld, it must be from 1 to %d", o->turns, TURNS);
@@ -329,7 +328,7 @@ static size_t read_bytes(const struct mf_session *s)
 static int find_work(struct job *job)
 {
     const struct bench_infer *o = job->o;
-    const struct mf_options *given = job->session->options;
+    const struct mf_options *given = mf_options_of(job->session);
     struct mf_gen_work *w = &job->work;
 
     MF_TRY(mf_decoder_read(job->folder, &job->model, &job->has_weights));
@@ -389,7 +388,7 @@ static int work(struct job *job)
 {
     struct mf_engine_wish wish;
 
-    MF_TRY(mf_session_may_write(job->session, job->session->common->output, ".json"));
+    MF_TRY(mf_session_may_write(job->session, mf_common_of(job->session)->output, ".json"));
     MF_TRY(mf_infer_same(job->session, job->folder));
     MF_TRY(mf_agree(job->session->comm, find_work(job)));
     MF_TRY(mf_infer_plan(job->session, &job->work, "auto", &wish, &job->plan));
@@ -409,7 +408,7 @@ static int run(struct mf_session *s, void *options)
     const char *const *words;
     int rc;
 
-    (void)mf_options_positional(s->options, &words);
+    (void)mf_arguments(s, &words);
     job.folder = words[0];
     rc = work(&job);
     for (size_t k = 0; k < job.points; ++k) forget(&job.point[k]);

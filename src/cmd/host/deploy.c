@@ -151,7 +151,7 @@ static int deploy(struct mf_session *session, const struct mf_deploy_opts *o, en
     struct mf_deploy_model model;
     struct mf_deploy_gpus gpus = {.count = 0};
     struct mf_words volumes = {0};
-    const size_t words = mf_options_positional(session->options, &s.word);
+    const size_t words = mf_arguments(session, &s.word);
     int rc = mf_deploy_model_find(o->model, s.kind, &model);
 
     s.words = words - 1; /* the first is the program that runs containers */
@@ -172,7 +172,7 @@ static int run(struct mf_session *session, void *options)
 
     if (o->detect_only) return mf_deploy_detect(session, o);
     MF_TRY(mf_deploy_box(session, &box));
-    return o->stop ? mf_deploy_stop(box, o->stop, session->common->dry_run) : deploy(session, o, box);
+    return o->stop ? mf_deploy_stop(box, o->stop, session->settings.dry_run) : deploy(session, o, box);
 }
 
 const struct mf_cmd mf_cmd_deploy = {

@@ -17,7 +17,7 @@ int mf_deploy_box(const struct mf_session *s, enum mf_box *box)
     const char *const *words;
     const char *near;
 
-    if (mf_options_positional(s->options, &words) == 0)
+    if (mf_arguments(s, &words) == 0)
         return mf_fail(MF_USAGE, "which program runs containers? mesoforge deploy docker|podman|apptainer --model ..");
     for (int b = MF_BOX_NONE + 1; b < MF_BOXES; ++b)
         if (is(words[0], mf_box_names[b]) && b != MF_BOX_PYXIS && b != MF_BOX_ENROOT) {
@@ -114,9 +114,9 @@ static int check_address(const struct mf_deploy_opts *o)
 /* Apptainer's containers end with their program, and have the memory of the machine. */
 static int check_box(const struct mf_session *s, const struct mf_deploy_opts *o, enum mf_box box)
 {
-    if (box == MF_BOX_APPTAINER && mf_options_given(s->options, "restart"))
+    if (box == MF_BOX_APPTAINER && mf_given(s, "restart"))
         return mf_fail(MF_USAGE, "--restart: apptainer starts nothing again; leave it out");
-    if (box == MF_BOX_APPTAINER && mf_options_given(s->options, "shm-size"))
+    if (box == MF_BOX_APPTAINER && mf_given(s, "shm-size"))
         return mf_fail(MF_USAGE, "--shm-size: containers of apptainer have the shared memory of this machine; leave it "
                                  "out");
     if (box == MF_BOX_PODMAN && (is(o->flag, "gpus") || is(o->flag, "runtime")))
@@ -131,8 +131,7 @@ static int check_alone(const struct mf_session *s, const char *option)
     static const char *const others[] = {"model", "auto-select", "devices", "image", "env", "volumes", NULL};
 
     for (size_t i = 0; others[i]; ++i)
-        if (mf_options_given(s->options, others[i]))
-            return mf_fail(MF_USAGE, "--%s and --%s contradict each other", option, others[i]);
+        if (mf_given(s, others[i])) return mf_fail(MF_USAGE, "--%s and --%s contradict each other", option, others[i]);
     return MF_OK;
 }
 
@@ -140,7 +139,7 @@ static int check_alone(const struct mf_session *s, const char *option)
 static int check_words(const struct mf_session *s, const struct mf_deploy_opts *o)
 {
     const char *const *words;
-    const size_t n = mf_options_positional(s->options, &words);
+    const size_t n = mf_arguments(s, &words);
 
     if (n < 2) return MF_OK;
     if (o->stop || o->detect_only || *words[1] != '-')
@@ -165,7 +164,7 @@ static int check_values(const struct mf_session *s, const struct mf_deploy_opts 
         return mf_fail(MF_USAGE, "--trust-remote-code: %s runs no code of a model; leave it out",
                        mf_deploy_kind(o->api)->name);
     if (o->wait < 0 || o->wait > 86400) return mf_fail(MF_USAGE, "--wait must be 0 to 86400 seconds, not %ld", o->wait);
-    if (o->hardware && !s->common->dry_run)
+    if (o->hardware && !s->settings.dry_run)
         return mf_fail(MF_USAGE, "--hardware is of another machine: its line is shown with --dry-run");
     return MF_OK;
 }

@@ -147,7 +147,7 @@ static int choose(const struct mf_deploy_opts *o, const struct mf_hardware *hard
 static int find(const struct mf_session *s, const struct mf_deploy_opts *o, struct mf_deploy_gpus *to)
 {
     struct mf_plan_wish wish = {.hardware = o->hardware};
-    struct mf_common common = *s->common;
+    struct mf_common common = *mf_common_of(s);
     struct mf_hardware hardware;
     int rc;
 
@@ -180,8 +180,11 @@ static int take_advice(const struct mf_deploy_opts *o, const struct mf_mapped *m
 static int select_by_size(const struct mf_session *s, const struct mf_deploy_opts *o,
                           const struct mf_deploy_model *model, struct mf_deploy_gpus *to)
 {
-    struct mf_map_opts map = {
-        .common = *s->common, .wish = {.hardware = o->hardware}, .dtype = "auto", .devices = o->devices, .requests = 1};
+    struct mf_map_opts map = {.common = *mf_common_of(s),
+                              .wish = {.hardware = o->hardware},
+                              .dtype = "auto",
+                              .devices = o->devices,
+                              .requests = 1};
     struct mf_mapped m;
     int rc;
 

@@ -178,9 +178,9 @@ static void tell_device(const struct mf_place_device *device, struct mf_json *li
 int mf_deploy_detect(const struct mf_session *s, const struct mf_deploy_opts *o)
 {
     struct mf_plan_wish wish = {.hardware = o->hardware};
-    struct mf_json *json = s->common->json ? mf_json_object() : NULL;
+    struct mf_json *json = mf_common_of(s)->json ? mf_json_object() : NULL;
     struct mf_json *devices = json ? mf_json_array() : NULL, *runtimes = json ? mf_json_array() : NULL;
-    struct mf_common common = *s->common;
+    struct mf_common common = *mf_common_of(s);
     const char *hook = getenv("MF_ROOT");
     struct mf_place_devices all;
     struct mf_hardware hardware;

@@ -95,7 +95,7 @@ static int report(const struct mf_findings *found)
     size_t count[3] = {0};
 
     for (size_t i = 0; i < found->count; ++i) ++count[found->at[i].state];
-    if (found->session->common->json)
+    if (mf_common_of(found->session)->json)
         MF_TRY(print_json(found, count));
     else
         print(found);

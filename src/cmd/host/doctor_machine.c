@@ -186,7 +186,7 @@ static void back_end(struct mf_findings *to, size_t gpus)
 {
     const struct mf_backend *backend;
 
-    const int wanted = strncmp(to->session->common->device, "cuda", 4) == 0;
+    const int wanted = strncmp(mf_common_of(to->session)->device, "cuda", 4) == 0;
 
     if (mf_backend_find(&backend, "cuda") == MF_OK)
         mf_find(to, MF_WELL, "CUDA library", "", "the cuda back end runs here");

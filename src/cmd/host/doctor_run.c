@@ -226,7 +226,7 @@ static void write_together(struct mf_findings *to, const char *folder)
 int mf_doctor_folder(struct mf_findings *to)
 {
     const struct mf_session *s = to->session;
-    const char *asked = *s->common->data_folder ? s->common->data_folder : ".";
+    const char *asked = *mf_common_of(s)->data_folder ? mf_common_of(s)->data_folder : ".";
     char *folder = nearest(asked);
     int works = s->comm->rank == 0 && folder_works(to, folder, asked);
 

@@ -176,21 +176,21 @@ static int check_values(const struct mf_launch *o, const struct mf_job *job, con
     const long ranks = mf_launch_ranks(job);
     const int by_mpirun = job->by == MF_BY_MPIRUN || job->mpirun_inside || mf_job_wraps(job);
     struct mf_comm first;
-    struct mf_session session = {.comm = &first,
-                                 .settings = mf_common_settings(t->into),
-                                 .common = t->into,
-                                 .options = t->options,
-                                 .work = cmd->work,
-                                 .ahead = by_mpirun ? "mpirun" : "srun"};
+    struct mf_verb_call call = {.session = {.comm = &first,
+                                            .settings = mf_common_settings(t->into),
+                                            .work = cmd->work,
+                                            .ahead = by_mpirun ? "mpirun" : "srun"},
+                                .common = t->into,
+                                .options = t->options};
 
     mf_comm_dry(&first, 0, ranks > 0 ? (int)ranks : 1, 1);
     mf_log_open(0, 1, MF_QUIET); /* it says the rest when it runs */
-    MF_TRY(mf_backend_find(&session.backend, "cpu"));
+    MF_TRY(mf_backend_find(&call.session.backend, "cpu"));
     MF_TRY(mf_common_check(t->into));
     if (mf_options_origin(t->options, "print-config") == MF_FROM_FLAG) return MF_OK;
-    if (cmd->check) MF_TRY(cmd->check(&session, t->into));
+    if (cmd->check) MF_TRY(cmd->check(&call.session, t->into));
     if (!cmd->check_plan || !plan_of(o, t)) return MF_OK;
-    return cmd->check_plan(&session, t->into, plan_of(o, t), (size_t)ranks);
+    return cmd->check_plan(&call.session, t->into, plan_of(o, t), (size_t)ranks);
 }
 
 /* Says how the ranks use the GPUs that they get. */

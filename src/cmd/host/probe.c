@@ -46,13 +46,13 @@ static int report(const struct mf_session *session, const struct mf_probe_report
     struct mf_json *json = mf_probe_json(what);
     int rc = MF_OK;
 
-    if (session->comm->rank == 0 && session->common->json)
+    if (session->comm->rank == 0 && mf_common_of(session)->json)
         rc = mf_json_write(json, stdout);
     else if (session->comm->rank == 0)
         mf_probe_print(stdout, what);
     rc = mf_agree(session->comm, rc);
-    if (rc == MF_OK && session->common->output && !session->common->dry_run)
-        rc = mf_hardware_write(session->comm, session->common->output, json);
+    if (rc == MF_OK && mf_common_of(session)->output && !session->settings.dry_run)
+        rc = mf_hardware_write(session->comm, mf_common_of(session)->output, json);
     mf_json_free(json);
     return rc;
 }
@@ -87,7 +87,7 @@ static int bind(const struct mf_common *common, const struct mf_probe *probe, in
 /* The hardware is shown even if ranks and GPUs do not match. That is refused afterwards, as a run would refuse it. */
 static int bind_and_report(const struct mf_session *session, struct mf_probe *probe, int measures, int *gpu)
 {
-    const struct mf_common *common = session->common;
+    const struct mf_common *common = mf_common_of(session);
     struct mf_probe_report what = {.probe = probe, .gpu = gpu, .launcher = mf_launcher_find()};
     char refusal[MF_ERR_TEXT] = "";
     int bound = bind(common, probe, gpu), rc;
@@ -111,10 +111,10 @@ static int bind_and_report(const struct mf_session *session, struct mf_probe *pr
 static int check(const struct mf_session *session, void *options)
 {
     const struct probe *o = options;
-    const struct mf_common *common = session->common;
+    const struct mf_common *common = mf_common_of(session);
     double seconds;
 
-    if (!o->watch && mf_options_given(session->options, "max-hours"))
+    if (!o->watch && mf_given(session, "max-hours"))
         return mf_fail(MF_USAGE, "--max-hours is for --watch alone; try: --watch 1s");
     if (o->watch) MF_TRY(mf_probe_period(o->watch, &seconds));
     if (o->watch) MF_TRY(mf_keep_hours(session, o->hours, &seconds));
@@ -142,7 +142,7 @@ static int run(struct mf_session *session, void *options)
     struct mf_probe probe;
     int *gpu, rc;
 
-    MF_TRY(mf_session_may_write(session, session->common->output, ".json"));
+    MF_TRY(mf_session_may_write(session, mf_common_of(session)->output, ".json"));
     gpu = MF_MUST(calloc((size_t)session->comm->size, sizeof *gpu), "numbers of GPUs");
     rc = mf_probe_run(session->comm, &probe);
     if (rc == MF_OK && o->watch)

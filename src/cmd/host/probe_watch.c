@@ -228,11 +228,11 @@ static int print(const struct watch *w, size_t n, const struct row *row, double 
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
     seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-    if (!w->session->common->json && mf_output_terminal()) {
+    if (!mf_common_of(w->session)->json && mf_output_terminal()) {
         print_table(w, n, row, period);
     } else {
         for (size_t i = 0; i < n && rc == MF_OK; ++i)
-            if (w->session->common->json)
+            if (mf_common_of(w->session)->json)
                 rc = print_json(w, &row[i], seconds);
             else
                 print_line(w, &row[i], seconds);
@@ -276,7 +276,7 @@ int mf_probe_watch(const struct mf_session *s, const struct mf_probe *probe, dou
 
     w.row = MF_MUST(calloc(1 + mf_gauge_gpus(w.gauge) * (1 + PROGRAMS), sizeof *w.row), "rows");
     w.before = mf_gauge_cores();
-    if (s->comm->rank == 0 && !s->common->json && !mf_output_terminal())
+    if (s->comm->rank == 0 && !mf_common_of(s)->json && !mf_output_terminal())
         printf("time,node,device,pid,program,use,memory,total,celsius,watts\n");
     while (rc == MF_OK && !over) {
         rest(next);

@@ -332,15 +332,15 @@ static int say(const struct mf_session *s, const char *path, size_t files)
     int rc = MF_OK;
 
     if (s->comm->rank != 0) return MF_OK;
-    if (!s->common->json) {
-        if (s->common->dry_run)
+    if (!mf_common_of(s)->json) {
+        if (s->settings.dry_run)
             printf("%s: a page of %zu file%s; nothing is written\n", path, files, MF_S(files));
         else
             printf("%s\n", path);
         return MF_OK;
     }
     json = mf_json_object();
-    if (s->common->dry_run) mf_json_bool(json, "dry_run", 1);
+    if (s->settings.dry_run) mf_json_bool(json, "dry_run", 1);
     mf_json_text(json, "output", path);
     rc = mf_json_write(json, stdout);
     mf_json_free(json);
@@ -359,12 +359,12 @@ static int make_all(const struct mf_session *s, const struct report *o, const ch
 static int check(const struct mf_session *s, void *options)
 {
     const struct report *o = options;
-    const size_t n = mf_options_positional(s->options, NULL);
+    const size_t n = mf_arguments(s, NULL);
 
     if (o->follow && n != 1)
         return mf_fail(MF_USAGE,
                        "--follow needs one run, its folder or metrics.jsonl; try: mesoforge report --follow run");
-    if (o->follow && s->common->dry_run) return mf_fail(MF_USAGE, "--follow and --dry-run contradict each other");
+    if (o->follow && s->settings.dry_run) return mf_fail(MF_USAGE, "--follow and --dry-run contradict each other");
     return n ? MF_OK
              : mf_fail(MF_USAGE, "report needs files of runs, of bench or of properties; try: mesoforge report "
                                  "RESULT.h5 metrics.jsonl");
@@ -384,16 +384,16 @@ static int run(struct mf_session *s, void *options)
 {
     const struct report *o = options;
     const char *const *files;
-    size_t n = mf_options_positional(s->options, &files);
+    size_t n = mf_arguments(s, &files);
     char *path = NULL;
     int rc;
 
     if (o->follow) return follow(s, files[0]);
-    MF_TRY(mf_session_may_write(s, s->common->output, ".html"));
+    MF_TRY(mf_session_may_write(s, mf_common_of(s)->output, ".html"));
     MF_TRY(mf_agree(s->comm, s->comm->rank == 0 ? foresee(n, files) : MF_OK));
     rc = mf_session_path(s, "report", ".html", &path);
     if (rc == MF_OK) rc = mf_session_spares(s, path, n, files);
-    if (rc == MF_OK && !s->common->dry_run) rc = make_all(s, o, path, n, files);
+    if (rc == MF_OK && !s->settings.dry_run) rc = make_all(s, o, path, n, files);
     if (rc == MF_OK) rc = mf_agree(s->comm, say(s, path, n));
     free(path);
     return rc;

@@ -265,7 +265,7 @@ int mf_report_follow(const struct mf_session *s, const char *file)
     struct follow *f = MF_MUST(calloc(1, sizeof *f), "a run to follow");
     int over = 0, rc = MF_OK;
 
-    *f = (struct follow){.file = file, .json = s->common->json};
+    *f = (struct follow){.file = file, .json = mf_common_of(s)->json};
     f->terminal = !f->json && mf_output_terminal();
     while (!over) {
         rc = mf_agree(s->comm, s->comm->rank == 0 ? look(f, &over) : MF_OK);

@@ -110,11 +110,11 @@ static int print(const struct mf_predictions *s)
     say_tiles(s, a);
     for (size_t i = 0; i < s->lines; ++i)
         for (size_t q = 0; q < a->questions; ++q)
-            if (s->session->common->json)
+            if (mf_common_of(s->session)->json)
                 mf_json_put(all, NULL, json_of(a, &a->question[q], &s->said[i]));
             else
                 print_line(a, &a->question[q], &s->said[i]);
-    if (s->session->common->json)
+    if (mf_common_of(s->session)->json)
         rc = mf_predictions_json(s, "answers", all);
     else
         mf_json_free(all);

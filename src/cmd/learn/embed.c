@@ -177,7 +177,7 @@ static int print_json(const struct job *job)
         struct mf_json *row = mf_json_object();
 
         mf_json_size(row, "tokens", job->text[k].tokens);
-        if (!job->session->common->output) mf_json_reals(row, "embedding", job->vector + k * width, width);
+        if (!mf_common_of(job->session)->output) mf_json_reals(row, "embedding", job->vector + k * width, width);
         mf_json_put(results, NULL, row);
     }
     MF_JSON(all, "model", job->folder, "family", mf_language_name(mf_embedder_says(job->embedder)->family), "width",
@@ -195,9 +195,9 @@ static int print(const struct job *job)
 {
     const size_t width = mf_embedder_says(job->embedder)->width;
 
-    if (job->session->common->json) return print_json(job);
+    if (mf_common_of(job->session)->json) return print_json(job);
     if (job->session->comm->rank > 0) return MF_OK;
-    for (size_t k = 0; !job->session->common->output && k < job->texts; ++k)
+    for (size_t k = 0; !mf_common_of(job->session)->output && k < job->texts; ++k)
         for (size_t i = 0; i < width; ++i) printf("%.9g%s", job->vector[k * width + i], i + 1 < width ? " " : "\n");
     return MF_OK;
 }
@@ -205,7 +205,7 @@ static int print(const struct job *job)
 static int write_vectors(const struct job *job)
 {
     const size_t shape[] = {job->texts, mf_embedder_says(job->embedder)->width};
-    const char *path = job->session->common->output;
+    const char *path = mf_common_of(job->session)->output;
 
     return path ? mf_reals_write(job->session->comm, path, 2, shape, MF_AXES_UNSAID, job->vector) : MF_OK;
 }
@@ -216,7 +216,7 @@ static int print_count(const struct job *job, const struct mf_peaks *peaks)
     char device[60] = "";
     int rc;
 
-    if (!job->session->common->json) {
+    if (!mf_common_of(job->session)->json) {
         if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[0]);
         printf("# %s, %zu text%s: arrays of rank 0 take %.0f bytes%s; nothing is computed\n", job->folder, job->texts,
                MF_S(job->texts), peaks->arena[0], device);
@@ -262,7 +262,7 @@ static int check(const struct mf_session *s, void *options)
     const struct embed *o = options;
     const char *const *words;
 
-    if (mf_options_positional(s->options, &words) == 0)
+    if (mf_arguments(s, &words) == 0)
         return mf_fail(MF_USAGE, "no model; try: mesoforge infer embed FOLDER --prompt TEXT");
     MF_TRY(mf_prompts_check(&o->from));
     if (o->normalize && o->no_normalize)
@@ -272,7 +272,7 @@ static int check(const struct mf_session *s, void *options)
 
 static int work(struct job *job)
 {
-    const char *output = job->session->common->output;
+    const char *output = mf_common_of(job->session)->output;
     struct mf_embed_wish wish;
 
     if (output) MF_TRY(mf_session_may_write(job->session, output, ".npy"));
@@ -280,7 +280,7 @@ static int work(struct job *job)
     wish = wish_of(job);
     MF_TRY(mf_agree(job->session->comm,
                     mf_embedder_open(job->folder, job->texts, job->text, &wish, job->session->queue, &job->embedder)));
-    if (job->session->common->dry_run) return count(job);
+    if (job->session->settings.dry_run) return count(job);
     MF_TRY(compute(job));
     MF_TRY(write_vectors(job));
     return print(job);
@@ -302,7 +302,7 @@ static int run(struct mf_session *s, void *options)
     const char *const *words;
     int rc;
 
-    (void)mf_options_positional(s->options, &words);
+    (void)mf_arguments(s, &words);
     job.folder = words[0];
     rc = work(&job);
     give(&job);

@@ -45,7 +45,7 @@ static int check(const struct mf_session *session, void *options)
     const struct eval *o = options;
     const char *const *words;
 
-    if (mf_options_positional(session->options, &words) != 1)
+    if (mf_arguments(session, &words) != 1)
         return mf_fail(MF_USAGE, "no model; try: mesoforge eval run/model.safetensors --data FILE.h5");
     if (!o->data || !*o->data) return mf_fail(MF_USAGE, "no dataset; try: --data FILE.h5");
     return mf_predict_check(session, "eval", o->batch);
@@ -54,7 +54,7 @@ static int check(const struct mf_session *session, void *options)
 static int may_write(const struct job *job)
 {
     const struct mf_session *s = job->session;
-    const char *const inputs[] = {job->model, job->o->data}, *output = s->common->output, *plot = job->o->plot;
+    const char *const inputs[] = {job->model, job->o->data}, *output = mf_common_of(s)->output, *plot = job->o->plot;
 
     MF_TRY(mf_session_may_write(s, output, ".csv"));
     MF_TRY(mf_session_may_write(s, plot, ".png"));
@@ -92,7 +92,7 @@ static const struct mf_learn_show *show_of(const struct job *job) { return job->
 static int check_answers(const struct job *job)
 {
     const int plots = job->o->plot && !show_of(job)->draw,
-              writes = job->session->common->output && !show_of(job)->table;
+              writes = mf_common_of(job->session)->output && !show_of(job)->table;
 
     if (!plots && !writes) return MF_OK;
     return mf_fail(MF_USAGE, "--%s: a model of train %s predicts nothing of a sample; leave it out",
@@ -146,7 +146,7 @@ static int print_json(const struct job *job)
 static int print(const struct job *job)
 {
     if (job->session->comm->rank != 0) return MF_OK;
-    if (job->session->common->json) return print_json(job);
+    if (mf_common_of(job->session)->json) return print_json(job);
     print_text(job);
     return MF_OK;
 }
@@ -203,7 +203,7 @@ static int score_hidden(struct job *job)
 static int evaluate(struct job *job)
 {
     const struct mf_session *s = job->session;
-    const char *output = s->common->output;
+    const char *output = mf_common_of(s)->output;
     struct mf_scorer *m = &job->scorer;
     int wanted;
 
@@ -244,7 +244,7 @@ static int run(struct mf_session *session, void *options)
     const char *const *words;
     int rc;
 
-    (void)mf_options_positional(session->options, &words);
+    (void)mf_arguments(session, &words);
     job.model = words[0];
     rc = evaluate(&job);
     mf_scores_free(&job.scores);

@@ -148,7 +148,7 @@ static int plan_model(struct job *job)
     struct mf_infer_work work = {.batch = job->batch,
                                  .crew = job->crew.wish,
                                  .host = wants_host(job->o),
-                                 .deterministic = job->session->common->deterministic,
+                                 .deterministic = job->session->settings.deterministic,
                                  .queue = job->session->queue};
     struct mf_model_card card = {.path = NULL};
     int rc;
@@ -485,11 +485,11 @@ static int predict_all(struct job *job)
 static int show(struct job *job)
 {
     const struct mf_session *s = job->session;
-    const char *output = s->common->output;
+    const char *output = mf_common_of(s)->output;
 
     if (job->predictions.lines == 0) return MF_OK;
-    if (s->common->json) MF_TRY(mf_peaks_of(s, &job->peaks));
-    if (s->common->json) job->predictions.peaks = &job->peaks;
+    if (mf_common_of(s)->json) MF_TRY(mf_peaks_of(s, &job->peaks));
+    if (mf_common_of(s)->json) job->predictions.peaks = &job->peaks;
     if (output)
         MF_TRY(mf_predict_table(s->comm, output, job->maker ? job->maker->put : mf_predictions_put, &job->predictions));
     if (s->comm->rank != 0) return mf_agree(s->comm, MF_OK);
@@ -499,7 +499,7 @@ static int show(struct job *job)
 static int infer(struct job *job, const struct mf_learn *learn)
 {
     const struct mf_session *s = job->session;
-    const char *output = s->common->output;
+    const char *output = mf_common_of(s)->output;
 
     MF_TRY(mf_session_may_write(s, output, ".csv"));
     if (output) MF_TRY(mf_session_spares(s, output, 1, &job->model));
@@ -518,7 +518,7 @@ int mf_infer_run(struct mf_session *session, const void *options, const struct m
     const char *const *words;
     int rc;
 
-    job.count = mf_options_positional(session->options, &words) - 1;
+    job.count = mf_arguments(session, &words) - 1;
     job.model = words[0];
     job.files = words + 1;
     job.batch = (size_t)job.o->batch;
@@ -547,11 +547,11 @@ int mf_infer_check(const struct mf_session *session, const void *options, const 
 {
     const struct mf_infer_cmd *o = options;
     const char *const *words;
-    const size_t n = mf_options_positional(session->options, &words);
+    const size_t n = mf_arguments(session, &words);
 
     if (n < 2)
         return mf_fail(MF_USAGE, "no %s; try: mesoforge %s run/model.safetensors FILE", n ? "file" : "model", verb);
-    if (mf_options_knows(session->options, "pp") && mf_options_given(session->options, "pp") && o->stages < 1)
+    if (mf_options_knows(mf_options_of(session), "pp") && mf_given(session, "pp") && o->stages < 1)
         return mf_fail(MF_USAGE, "--pp %ld: it must be at least 1", o->stages);
     MF_TRY(mf_infer_check_streams(session, o->zero, o->offload, o->map));
     return mf_predict_check(session, verb, o->batch);

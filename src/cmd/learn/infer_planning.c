@@ -55,7 +55,7 @@ static int check_ways(const struct mf_session *s, const struct plan_infer *o)
     } ways[] = {{"tp", o->tensor}, {"pp", o->stages}};
 
     for (int k = 0; k < 2; ++k)
-        if (mf_options_given(s->options, ways[k].word) && (ways[k].value < 1 || ways[k].value > MF_GEN_REQUESTS))
+        if (mf_given(s, ways[k].word) && (ways[k].value < 1 || ways[k].value > MF_GEN_REQUESTS))
             return mf_fail(MF_USAGE, "--%s must be 1 to %d, not %ld", ways[k].word, MF_GEN_REQUESTS, ways[k].value);
     return MF_OK;
 }
@@ -66,13 +66,13 @@ static int check(const struct mf_session *s, void *options)
     const char *const *words;
 
     MF_TRY(mf_plan_wish_check(s, &o->wish));
-    if (mf_options_positional(s->options, &words) == 0)
-        return mf_fail(MF_USAGE, "no model; try: mesoforge %s FOLDER", mf_options_verb(s->options));
+    if (mf_arguments(s, &words) == 0)
+        return mf_fail(MF_USAGE, "no model; try: mesoforge %s FOLDER", mf_options_verb(mf_options_of(s)));
     MF_TRY(check_ways(s, o));
     MF_TRY(mf_infer_check_streams(s, o->zero, o->offload, o->map));
     if (o->requests < 1 || o->requests > MF_GEN_REQUESTS)
         return mf_fail(MF_USAGE, "--requests must be 1 to %d, not %ld", MF_GEN_REQUESTS, o->requests);
-    if (mf_options_given(s->options, "context") && o->context < 1)
+    if (mf_given(s, "context") && o->context < 1)
         return mf_fail(MF_USAGE, "--context %ld: it must be at least 1", o->context);
     if (o->prompt < 1 || o->made < 1)
         return mf_fail(MF_USAGE, "--prompt-tokens and --new-tokens must be at least 1, not %ld and %ld", o->prompt,
@@ -124,7 +124,7 @@ static int prepare(struct mf_session *s, const char *folder, struct job *job, st
 {
     struct plan_infer *o = job->o;
     struct mf_gen_work *w = &job->work;
-    const int given = mf_options_given(s->options, "prompt-tokens") || mf_options_given(s->options, "new-tokens");
+    const int given = mf_given(s, "prompt-tokens") || mf_given(s, "new-tokens");
     int has_weights;
 
     MF_TRY(mf_decoder_read(folder, model, &has_weights));
@@ -140,7 +140,7 @@ static int prepare(struct mf_session *s, const char *folder, struct job *job, st
                               .map = o->map,
                               .zero = (int)o->zero,
                               .host = strcmp(o->offload, "host") == 0,
-                              .deterministic = s->common->deterministic};
+                              .deterministic = s->settings.deterministic};
     MF_TRY(mf_gen_check_context(model, folder, w->context));
     MF_TRY(settle_ranks(o, w));
     return mf_gen_tokens(w->context ? w->context : model->context, given, &w->prompt, &w->made);
@@ -152,7 +152,7 @@ static int plan(struct mf_session *s, struct plan_infer *o, int waits)
     struct mf_language model;
     const char *const *words;
 
-    (void)mf_options_positional(s->options, &words);
+    (void)mf_arguments(s, &words);
     MF_TRY(mf_plan_may_write(s, &o->wish, words[0]));
     mf_plan_settle_device(&o->common, &o->wish);
     MF_TRY(mf_agree(s->comm, prepare(s, words[0], &job, &model)));
@@ -182,7 +182,7 @@ static int open_network(const struct mf_session *s, struct plan_infer *o, const 
     *w = (struct mf_infer_work){.batch = (size_t)o->batch,
                                 .crew = {(size_t)o->stages, o->map, (int)o->zero},
                                 .host = strcmp(o->offload, "host") == 0,
-                                .deterministic = s->common->deterministic};
+                                .deterministic = s->settings.deterministic};
     MF_UNUSED(s, "a trained network reads samples", "requests", "context", "prompt-tokens", "new-tokens", "tp", "dtype",
               "keep", "show-list");
     MF_TRY(mf_predict_check(s, "plan infer", o->batch));
@@ -219,7 +219,7 @@ static int run(struct mf_session *s, void *options)
     struct plan_infer *o = options;
     const char *const *words;
 
-    (void)mf_options_positional(s->options, &words);
+    (void)mf_arguments(s, &words);
     if (!mf_language_named(words[0])) return plan_network(s, o, words[0]);
     MF_UNUSED(s, "requests of a language model are its batch", "batch-size");
     return plan(s, o, 1);

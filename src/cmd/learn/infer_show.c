@@ -72,7 +72,7 @@ static int print_json(const struct mf_predictions *s)
 
 int mf_predictions_print(const struct mf_predictions *s)
 {
-    if (s->session->common->json) return print_json(s);
+    if (mf_common_of(s->session)->json) return print_json(s);
     for (size_t i = 0; i < s->lines; ++i) print_line(s->task, &s->said[i]);
     return MF_OK;
 }

@@ -100,7 +100,7 @@ int mf_moe_ways(const struct mf_session *s, const struct mf_train_cmd *o, size_t
     if (strcmp(o->strategy, "expert_parallel") != 0) return MF_OK;
     if (opts->args.experts == 0)
         return mf_fail(MF_USAGE, "--parallel-strategy expert_parallel: --arch %s has no experts", o->arch);
-    if (s->common->deterministic)
+    if (s->settings.deterministic)
         return mf_fail(MF_USAGE, "--deterministic sums whole gradients of samples, and with --parallel-strategy "
                                  "expert_parallel no rank has them; leave one of them out");
     opts->ways = (size_t)mf_ways_fit((int)ranks, experts, (int)(wish < ranks ? wish : ranks));

@@ -9,7 +9,7 @@
 
 int mf_predict_check(const struct mf_session *session, const char *verb, long batch)
 {
-    if (session->common->dry_run) return mf_fail(MF_USAGE, "%s has no --dry-run: it is short", verb);
+    if (session->settings.dry_run) return mf_fail(MF_USAGE, "%s has no --dry-run: it is short", verb);
     if (batch >= 1) return MF_OK;
     return mf_fail(MF_USAGE, "--batch-size %ld: it must be at least 1", batch);
 }

@@ -320,7 +320,7 @@ static int run(struct mf_session *s, void *options)
     const char *const *words;
     int rc;
 
-    (void)mf_options_positional(s->options, &words);
+    (void)mf_arguments(s, &words);
     job.folder = words[0];
     rc = mf_agree(s->comm, work(&job));
     give(&job);
@@ -336,7 +336,7 @@ static int between(const char *word, long value, long least, long most)
 /* Left out it is 0. */
 static int given(const struct mf_session *s, const char *word, long value)
 {
-    return mf_options_given(s->options, word) ? between(word, value, 1, INT32_MAX) : MF_OK;
+    return mf_given(s, word) ? between(word, value, 1, INT32_MAX) : MF_OK;
 }
 
 static int check(const struct mf_session *s, void *options)
@@ -344,12 +344,11 @@ static int check(const struct mf_session *s, void *options)
     const struct mf_serve_opts *o = options;
     const char *const *words;
 
-    if (mf_options_positional(s->options, &words) == 0)
-        return mf_fail(MF_USAGE, "no model; try: mesoforge serve FOLDER");
+    if (mf_arguments(s, &words) == 0) return mf_fail(MF_USAGE, "no model; try: mesoforge serve FOLDER");
     MF_TRY(between("port", o->port, 0, 65535));
     MF_TRY(between("max-concurrent-requests", o->requests, 1, MF_GEN_REQUESTS));
     MF_TRY(between("max-queue", o->queue, 0, 100000));
-    if (mf_options_given(s->options, "max-body")) MF_TRY(between("max-body", o->body, 1024, 1L << 30));
+    if (mf_given(s, "max-body")) MF_TRY(between("max-body", o->body, 1024, 1L << 30));
     MF_TRY(between("max-pending-bytes", o->pending, 1024, 1L << 40));
     if (o->body > o->pending)
         return mf_fail(MF_USAGE, "--max-body %ld is more than --max-pending-bytes %ld", o->body, o->pending);

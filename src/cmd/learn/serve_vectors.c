@@ -60,7 +60,7 @@ static int prepare(struct mf_serve *job)
     s->vocabulary = model.vocabulary;
     s->context = model.context;
     s->total = s->input;
-    s->requests = mf_options_given(job->session->options, "max-concurrent-requests") ? (size_t)job->o->requests : TEXTS;
+    s->requests = mf_given(job->session, "max-concurrent-requests") ? (size_t)job->o->requests : TEXTS;
     s->batch = BATCH;
     s->width = model.width;
     s->pool = pool_names[wish.pool];

@@ -285,7 +285,7 @@ static int print(const struct job *job)
 /* Left out it is 0. */
 static int check_count(const struct mf_session *s, const char *word, long value)
 {
-    if (value >= 1 || !mf_options_given(s->options, word)) return MF_OK;
+    if (value >= 1 || !mf_given(s, word)) return MF_OK;
     return mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", word, value);
 }
 
@@ -308,7 +308,7 @@ static int check(const struct mf_session *s, void *options)
     const struct generation *o = options;
     const char *const *words;
 
-    if (mf_options_positional(s->options, &words) == 0)
+    if (mf_arguments(s, &words) == 0)
         return mf_fail(MF_USAGE, "no model; try: mesoforge infer text-generation FOLDER --prompt TEXT");
     MF_TRY(mf_prompts_check(&o->from));
     MF_TRY(check_count(s, "max-new-tokens", o->most));
@@ -485,11 +485,11 @@ static int run(struct mf_session *s, void *options)
     const char *const *words;
     int rc;
 
-    (void)mf_options_positional(s->options, &words);
+    (void)mf_arguments(s, &words);
     job.folder = words[0];
     rc = mf_agree(s->comm, work(&job));
     if (rc != MF_OK && job.lives) printf("\n"); /* a sentence does not follow a text on its line */
-    if (rc == MF_OK && s->common->dry_run) rc = mf_infer_counted(s, &job.work);
+    if (rc == MF_OK && s->settings.dry_run) rc = mf_infer_counted(s, &job.work);
     give(&job);
     return mf_agree(s->comm, rc);
 }

@@ -188,7 +188,7 @@ static void print(const struct job *job, struct mf_json *results)
     long long epochs;
 
     if (job->session->comm->rank != 0 || !results) return;
-    if (job->session->common->json) {
+    if (mf_common_of(job->session)->json) {
         mf_json_write(results, stdout);
         return;
     }
@@ -249,7 +249,7 @@ static int train(struct job *job)
     run.keeper = mf_keep_opts(s, &job->o->keep);
     rc = mf_run_do(&run, &client, job, &results);
     mf_train_show_close(&job->show);
-    if (rc == MF_OK && s->common->json) rc = put_memory(job, results);
+    if (rc == MF_OK && mf_common_of(s)->json) rc = put_memory(job, results);
     if (rc == MF_OK) rc = mf_log_view_json(s, results);
     if (rc == MF_OK) print(job, results);
     mf_json_free(results);
@@ -297,7 +297,7 @@ int mf_train_run(struct mf_session *session, struct mf_train_cmd *o, const struc
     if (rc == MF_OK) mf_train_unused(session, o, job.set);
     if (rc == MF_OK && !o->unchecked) warn_of_set(job.set, &job.task);
     if (rc == MF_OK) warn_of_warmup(&job.opts.schedule);
-    if (rc == MF_OK) rc = session->common->dry_run ? mf_train_dry(session, o, job.set, &job.opts) : train(&job);
+    if (rc == MF_OK) rc = session->settings.dry_run ? mf_train_dry(session, o, job.set, &job.opts) : train(&job);
     close_job(&job);
     return rc;
 }

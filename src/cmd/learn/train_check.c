@@ -24,14 +24,14 @@ enum { COUNTED_MOST = 1 << 20 };
 /* An option that was given must be at least 1. Products of three such numbers are below 2^63. */
 static int counted(const struct mf_session *s, const char *option, long value)
 {
-    if (!mf_options_given(s->options, option) || (value >= 1 && value <= COUNTED_MOST)) return MF_OK;
+    if (!mf_given(s, option) || (value >= 1 && value <= COUNTED_MOST)) return MF_OK;
     return mf_fail(MF_USAGE, "--%s %ld: it must be from 1 to %d", option, value, COUNTED_MOST);
 }
 
 /* The same of a number that a configuration leaves to the plan; *value: 1 without it. */
 static int wished(const struct mf_session *s, const char *option, long *value)
 {
-    const char *text = mf_options_wished(s->options, option);
+    const char *text = mf_options_wished(mf_options_of(s), option);
 
     *value = text ? strtol(text, NULL, 10) : 1;
     if (*value >= 1 && *value <= COUNTED_MOST) return MF_OK;
@@ -58,10 +58,10 @@ static int below_one(const char *option, double value)
 
 static int check_share(const struct mf_session *s, const struct mf_train_cmd *o)
 {
-    if (mf_options_given(s->options, "warmup-ratio") && !(o->warmup_share > 0 && o->warmup_share <= 1))
+    if (mf_given(s, "warmup-ratio") && !(o->warmup_share > 0 && o->warmup_share <= 1))
         return mf_fail(MF_USAGE, "--warmup-ratio %g: it must be above 0 and at most 1", o->warmup_share);
-    if (mf_options_origin(s->options, "warmup") != MF_FROM_FLAG ||
-        mf_options_origin(s->options, "warmup-ratio") != MF_FROM_FLAG)
+    if (mf_options_origin(mf_options_of(s), "warmup") != MF_FROM_FLAG ||
+        mf_options_origin(mf_options_of(s), "warmup-ratio") != MF_FROM_FLAG)
         return MF_OK;
     return mf_fail(MF_USAGE, "--warmup and --warmup-ratio say the same: leave one of them out");
 }
@@ -71,7 +71,7 @@ static int check_questions(const struct mf_session *s, const struct mf_train_cmd
 {
     enum { FEWEST = 2, MOST = 512 }; /* a text has a token at each end */
 
-    if (!mf_options_knows(s->options, "max-tokens")) return MF_OK;
+    if (!mf_options_knows(mf_options_of(s), "max-tokens")) return MF_OK;
     if (o->max_tokens < FEWEST || o->max_tokens > MOST)
         return mf_fail(MF_USAGE, "--max-tokens %ld: it must be from %d to %d", o->max_tokens, FEWEST, MOST);
     if (o->findings_weight >= 0 && isfinite(o->findings_weight)) return MF_OK;
@@ -106,7 +106,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_train_cmd *
     if (o->compare < 0) return mf_fail(MF_USAGE, "--compare-replicas %ld: it cannot be negative", o->compare);
     if (!(o->loss_scale >= 1 && o->loss_scale <= MOST_SCALE && exp2(rint(log2(o->loss_scale))) == o->loss_scale))
         return mf_fail(MF_USAGE, "--loss-scale %g: it must be a power of two from 1 to 2^32", o->loss_scale);
-    if (mf_options_given(s->options, "learning-rate") && !(o->rate > 0))
+    if (mf_given(s, "learning-rate") && !(o->rate > 0))
         return mf_fail(MF_USAGE, "--learning-rate %g: it must be above 0", o->rate);
     if (!(o->decay >= 0)) return mf_fail(MF_USAGE, "--weight-decay %g: it cannot be negative", o->decay);
     MF_TRY(below_one("momentum", o->momentum));
@@ -136,8 +136,8 @@ static int check_workers(const char *text)
 /* Does a configuration file say both? A file of Morph does, and its batch is of a step. */
 static int are_filed(const struct mf_session *s)
 {
-    return mf_options_origin(s->options, "batch-size") == MF_FROM_FILE &&
-           mf_options_origin(s->options, "auto-batch-size") == MF_FROM_FILE;
+    return mf_options_origin(mf_options_of(s), "batch-size") == MF_FROM_FILE &&
+           mf_options_origin(mf_options_of(s), "auto-batch-size") == MF_FROM_FILE;
 }
 
 /* Checks the options about the planner, which may contradict each other. */
@@ -146,25 +146,26 @@ static int check_planning(const struct mf_session *s, const struct mf_train_cmd 
     if (!*o->plan) return mf_fail(MF_USAGE, "--plan must be auto, off or a file of mesoforge plan --output");
     if (o->deepspeed && o->zero[0] == '0')
         return mf_fail(MF_USAGE, "--use_deepspeed shares by ZeRO: it and --%s contradict each other",
-                       mf_options_origin(s->options, "zero") == MF_FROM_FLAG ? mf_options_said(s->options, "zero")
-                                                                             : "zero 0");
+                       mf_options_origin(mf_options_of(s), "zero") == MF_FROM_FLAG
+                           ? mf_options_said(mf_options_of(s), "zero")
+                           : "zero 0");
     if (o->compile && o->compile_mode[0] == 'n')
         return mf_fail(MF_USAGE, "--compile and --compile-mode none contradict each other: leave one of them out");
     if (o->new_head && !(o->model && *o->model))
         return mf_fail(MF_USAGE, "--new-head: without --model FILE all layers are new; leave it out");
-    if (o->auto_batch && mf_options_given(s->options, "batch-size") && !are_filed(s))
+    if (o->auto_batch && mf_given(s, "batch-size") && !are_filed(s))
         return mf_fail(MF_USAGE, "--auto-batch-size chooses --batch-size: leave one of them out");
     if (o->auto_batch && strcmp(o->plan, "auto") != 0)
         return mf_fail(MF_USAGE, "--auto-batch-size plans: it and --plan %s contradict each other", o->plan);
-    if (o->show_list && s->common->json)
+    if (o->show_list && mf_common_of(s)->json)
         return mf_fail(MF_USAGE, "--show-list and --json both print: leave one of them out");
     return check_workers(o->workers);
 }
 
 int mf_train_check_values(const struct mf_session *s, const struct mf_train_cmd *o)
 {
-    MF_TRY(mf_deepspeed_explain(s->options, o->config, check_numbers(s, o)));
-    return mf_deepspeed_explain(s->options, o->config, check_planning(s, o));
+    MF_TRY(mf_deepspeed_explain(mf_options_of(s), o->config, check_numbers(s, o)));
+    return mf_deepspeed_explain(mf_options_of(s), o->config, check_planning(s, o));
 }
 
 int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o)

@@ -73,15 +73,15 @@ int mf_train_adopt_given(struct mf_options *options, const struct mf_train_cmd *
 /* The samples of a step by a configuration whose passes the plan chooses. */
 static void settle_step(const struct mf_session *s, struct mf_train_cmd *o)
 {
-    const char *batch = mf_options_wished(s->options, "batch-size"),
-               *passes = mf_options_wished(s->options, "accumulation-steps");
+    const char *batch = mf_options_wished(mf_options_of(s), "batch-size"),
+               *passes = mf_options_wished(mf_options_of(s), "accumulation-steps");
     const long each = o->batch ? o->batch : batch ? strtol(batch, NULL, 10) : 0;
     const long times = o->accumulation ? o->accumulation : passes ? strtol(passes, NULL, 10) : 1;
     const struct mf_train_opts crew = {.tensor = (size_t)o->tensor,
                                        .stages = mf_train_asked_stages(o, (size_t)s->comm->size)};
 
     if (strcmp(o->plan, "off") == 0 || !(batch || passes) || each < 1 || times < 1) return;
-    if (mf_options_given(s->options, "effective-batch") || (o->batch && o->accumulation)) return;
+    if (mf_given(s, "effective-batch") || (o->batch && o->accumulation)) return;
     o->effective = each * times * (long)mf_train_data(&crew, (size_t)s->comm->size);
     mf_info("the configuration has %ld x %ld samples of a rank: a step has %ld, and its passes are chosen; "
             "--no_auto_optimize takes them as they stand",
@@ -91,7 +91,7 @@ static void settle_step(const struct mf_session *s, struct mf_train_cmd *o)
 static void settle_auto(const struct mf_session *s, struct mf_train_cmd *o)
 {
     if (!o->auto_batch || !o->batch) return;
-    if (!mf_options_given(s->options, "effective-batch")) o->effective = o->batch;
+    if (!mf_given(s, "effective-batch")) o->effective = o->batch;
     mf_info("auto-batch-size and batch-size %ld of the configuration: a step has %ld samples, and its passes are "
             "chosen",
             o->batch, o->effective);

@@ -177,8 +177,8 @@ int mf_moe_complete(const struct mf_session *s, struct mf_moe_cmd *o)
     if (strcmp(o->gpu_mode, "multi_gpu") == 0 && s->comm->size == 1)
         mf_info("--gpu-mode multi_gpu: there is one rank, so there is one GPU; mpirun -n N starts more");
     mf_moe_switch_off(o);
-    if (!mf_options_given(s->options, "arch")) t->arch = "moe";
-    if (!mf_options_given(s->options, "effective-batch") && t->batch) t->effective = 0;
+    if (!mf_given(s, "arch")) t->arch = "moe";
+    if (!mf_given(s, "effective-batch") && t->batch) t->effective = 0;
     if (!t->batch && !t->effective) t->effective = EFFECTIVE;
     if (mf_train_is(t, "vit") && t->experts == 0) t->experts = EXPERTS;
     if (mf_train_is(t, "moe") || mf_train_is(t, "vit")) return MF_OK;

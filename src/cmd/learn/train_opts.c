@@ -294,7 +294,7 @@ static int find_slots(const struct mf_session *s, const struct mf_train_cmd *o, 
 {
     const size_t slots = o->slots ? (size_t)o->slots : mf_slots_usual(opts->effective);
 
-    if (!s->common->deterministic) {
+    if (!s->settings.deterministic) {
         if (o->slots) return mf_fail(MF_USAGE, "--slots needs --deterministic; leave it out, or add --deterministic");
         return MF_OK;
     }
@@ -369,7 +369,7 @@ static void free_ways(const struct mf_session *s, const struct mf_train_cmd *o, 
                       struct mf_train_work *work)
 {
     const int free =
-        !s->common->deterministic && !work->offload.least && !o->spill && strcmp(o->strategy, "data_parallel") == 0;
+        !s->settings.deterministic && !work->offload.least && !o->spill && strcmp(o->strategy, "data_parallel") == 0;
 
     work->tensor = way_of(o->tensor, free && !opts->grows);
     if (strcmp(o->strategy, "pipeline_parallel") != 0)
@@ -381,7 +381,7 @@ struct mf_train_work mf_train_work_of(const struct mf_session *s, const struct m
 {
     struct mf_train_work work = {.set = set,
                                  .opts = opts,
-                                 .deterministic = s->common->deterministic,
+                                 .deterministic = s->settings.deterministic,
                                  .effective = o->effective || !o->batch ? opts->effective : 0,
                                  .batch = (size_t)o->batch,
                                  .passes = (size_t)o->accumulation,
@@ -429,9 +429,9 @@ static int check_crew(const struct mf_session *s, size_t ranks, const struct mf_
     if (ranks % crew)
         return mf_fail(MF_USAGE, "--tp %zu times --pp %zu does not divide the %zu rank%s; try: %s %zu", opts->tensor,
                        opts->stages, ranks, MF_S(ranks),
-                       mf_options_knows(s->options, "ranks") ? "--ranks" : "mpirun -n",
+                       mf_options_knows(mf_options_of(s), "ranks") ? "--ranks" : "mpirun -n",
                        (ranks + crew - 1) / crew * crew);
-    if (opts->tensor > 1 && s->common->deterministic)
+    if (opts->tensor > 1 && s->settings.deterministic)
         return mf_fail(MF_USAGE,
                        "--tp %zu: sums over a part of a layer round otherwise than those over the whole, so "
                        "--deterministic cannot be; leave one of them out",
@@ -488,8 +488,9 @@ static enum mf_op_id optimizer_of(const char *word)
 /* The share that counts; 0: there is none, or steps were given in its place. */
 static double warmup_share(const struct mf_session *s, const struct mf_train_cmd *o)
 {
-    return mf_options_origin(s->options, "warmup") > mf_options_origin(s->options, "warmup-ratio") ? 0
-                                                                                                   : o->warmup_share;
+    return mf_options_origin(mf_options_of(s), "warmup") > mf_options_origin(mf_options_of(s), "warmup-ratio")
+               ? 0
+               : o->warmup_share;
 }
 
 static void find_schedule(const struct mf_session *s, const struct mf_train_cmd *o, size_t samples,
@@ -503,9 +504,9 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
 
     opts->schedule = (struct mf_schedule){.kind = (enum mf_schedule_kind)mf_words_place(MF_SCHEDULES, o->schedule),
                                           .rate = o->rate > 0 ? o->rate : opts->arch->rate,
-                                          .warmup = share > 0 ? (size_t)(share * (double)steps)
-                                                    : mf_options_given(s->options, "warmup") ? (size_t)o->warmup
-                                                                                             : usual,
+                                          .warmup = share > 0               ? (size_t)(share * (double)steps)
+                                                    : mf_given(s, "warmup") ? (size_t)o->warmup
+                                                                            : usual,
                                           .steps = steps,
                                           .log = mf_words_place(MF_WARMUPS, o->warmup_shape)};
     if (opts->schedule.kind == MF_SCHEDULE_ONE_CYCLE) opts->schedule.rise = share;
@@ -567,8 +568,8 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
                                    .moments = {.momentum = o->momentum},
                                    .decay = o->decay,
                                    .clip = o->clip,
-                                   .average = mf_options_given(s->options, "average") ? o->average : kind->average,
-                                   .seed = (uint64_t)s->common->seed,
+                                   .average = mf_given(s, "average") ? o->average : kind->average,
+                                   .seed = (uint64_t)s->settings.seed,
                                    .stage = stages_of(o).least,
                                    .recompute = (enum mf_recompute)recompute_of(o).least,
                                    .offload = offload_of(o).least,
@@ -593,7 +594,8 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
     find_precision(o, opts);
     MF_TRY(find_crew(s, o, kind, ranks, opts));
     MF_TRY(mf_moe_ways(s, o, mf_train_data(opts, ranks), opts));
-    MF_TRY(mf_deepspeed_explain(s->options, o->config, find_batches(o, kind, set, mf_train_data(opts, ranks), opts)));
+    MF_TRY(mf_deepspeed_explain(mf_options_of(s), o->config,
+                                find_batches(o, kind, set, mf_train_data(opts, ranks), opts)));
     MF_TRY(find_slots(s, o, mf_train_data(opts, ranks), opts));
     find_schedule(s, o, set->count[MF_TRAIN], opts);
     return MF_OK;

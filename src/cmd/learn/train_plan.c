@@ -105,7 +105,7 @@ static int plan_by(plan_how *how, struct mf_session *session, const struct mf_tr
                                     .queue = &p.work.queue,
                                     .plan = o->plan,
                                     .residency = "auto",
-                                    .tries = !session->common->deterministic,
+                                    .tries = !session->settings.deterministic,
                                     .context = &p,
                                     .take = take,
                                     .apply = apply,
@@ -264,7 +264,7 @@ static int print(const struct mf_session *s, const struct mf_train_opts *o, size
     char device[60] = "", text[MF_TRAIN_STEP_TEXT];
     int rc;
 
-    if (!s->common->json) {
+    if (!mf_common_of(s)->json) {
         if (peaks->device) snprintf(device, sizeof device, " and %.0f on its device", peaks->device[0]);
         printf("# %zu steps of %zu samples (%s): %.0f bytes on rank 0%s; nothing is written\n", o->schedule.steps,
                o->effective, mf_train_step_text(ranks, mf_train_crew(o), passes, o->batch, text), peaks->arena[0],

@@ -44,13 +44,13 @@ static const struct mf_opt *const tables[] = {
 static int find_kind(const struct mf_session *s, struct plan_cmd *o)
 {
     const char *const *word;
-    const size_t words = mf_options_positional(s->options, &word);
+    const size_t words = mf_arguments(s, &word);
 
     if (!words) return mf_fail(MF_USAGE, "no task; try: plan train classify, regress, unet, vqa or moe");
     o->is_moe = strcmp(word[0], "moe") == 0;
     o->kind = o->is_moe ? mf_train_kind_meant(&o->moe.train) : mf_train_kind_find(word[0]);
     if (o->is_moe) return mf_moe_complete(s, &o->moe);
-    if (o->kind && o->kind->arch && !mf_options_given(s->options, "arch")) o->moe.train.arch = o->kind->arch;
+    if (o->kind && o->kind->arch && !mf_given(s, "arch")) o->moe.train.arch = o->kind->arch;
     if (o->kind) return MF_OK;
     return mf_fail(MF_USAGE, "plan train %.100s: there is only classify, regress, unet, vqa and moe", word[0]);
 }
@@ -66,8 +66,7 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
     MF_TRY(mf_train_check_values(s, &o->moe.train));
     mf_train_settle(s, &o->moe.train);
     for (size_t i = 0; has_data && i < sizeof of_none / sizeof *of_none; ++i)
-        if (mf_options_given(s->options, of_none[i]))
-            return mf_fail(MF_USAGE, "--data says it: leave --%s out", of_none[i]);
+        if (mf_given(s, of_none[i])) return mf_fail(MF_USAGE, "--data says it: leave --%s out", of_none[i]);
     if (has_data) return MF_OK;
     if (o->kind->learn->reads & MF_READS_QUESTIONS)
         return mf_fail(MF_USAGE, "plan train %s: the questions of a dataset decide the network; try: --data FILE.h5",
@@ -80,9 +79,9 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
         return mf_fail(MF_USAGE, "--num-samples and --classes must be at least 1, --phases at least 0");
     if (o->channels < 1 || o->channels > MF_CHANNELS_MAX)
         return mf_fail(MF_USAGE, "--channels must be 1 to %d, not %ld", MF_CHANNELS_MAX, o->channels);
-    if (mf_options_given(s->options, "channels") && mf_options_given(s->options, "phases") && o->phases > 0)
+    if (mf_given(s, "channels") && mf_given(s, "phases") && o->phases > 0)
         return mf_fail(MF_USAGE, "--channels are of images, which have no phases; leave --phases out");
-    if (mf_options_given(s->options, "channels")) o->phases = 0;
+    if (mf_given(s, "channels")) o->phases = 0;
     return o->wish.verify ? mf_fail(MF_USAGE, "--verify makes steps: it needs --data") : MF_OK;
 }
 
@@ -201,9 +200,9 @@ static int plan_table(struct mf_session *s, struct plan_cmd *o)
     if (rc == MF_OK) {
         mf_train_table_of(&hardware, (size_t)o->wish.ranks, &table);
         json = mf_train_table_json(&table);
-        if (s->comm->rank == 0 && s->common->json) rc = mf_json_write(json, stdout);
-        if (s->comm->rank == 0 && !s->common->json && o->wish.explain) mf_train_table_rows(stdout, table.gpus);
-        if (s->comm->rank == 0 && !s->common->json) mf_train_table_print(stdout, &table);
+        if (s->comm->rank == 0 && mf_common_of(s)->json) rc = mf_json_write(json, stdout);
+        if (s->comm->rank == 0 && !mf_common_of(s)->json && o->wish.explain) mf_train_table_rows(stdout, table.gpus);
+        if (s->comm->rank == 0 && !mf_common_of(s)->json) mf_train_table_print(stdout, &table);
         mf_json_free(json);
     }
     mf_hardware_free(&hardware);

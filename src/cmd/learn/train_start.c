@@ -113,7 +113,7 @@ static int say_origin(const struct mf_options *options, const char *path, int rc
 int mf_train_set(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_train_kind *kind,
                  struct mf_dataset **set)
 {
-    MF_TRY(say_origin(s->options, o->data, mf_learn_open(kind->learn, s->comm, o->data, set)));
+    MF_TRY(say_origin(mf_options_of(s), o->data, mf_learn_open(kind->learn, s->comm, o->data, set)));
     MF_TRY(mf_agree(s->comm, kind->choose ? kind->choose(o, *set) : MF_OK));
     if (o->max_samples) mf_dataset_limit(*set, (size_t)o->max_samples);
     return MF_OK;
@@ -124,7 +124,7 @@ int mf_train_keep_step(const struct mf_session *s, struct mf_train_cmd *o)
     char *output;
     size_t step;
 
-    if (!mf_keep_opts(s, &o->keep).restart || mf_options_given(s->options, "effective-batch")) return MF_OK;
+    if (!mf_keep_opts(s, &o->keep).restart || mf_given(s, "effective-batch")) return MF_OK;
     MF_TRY(mf_session_path_in(s, o->results_dir, "model", ".safetensors", &output));
     step = mf_loop_step_of(s->comm, output);
     free(output);

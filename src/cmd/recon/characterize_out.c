@@ -22,7 +22,7 @@ const char *mf_characterize_input(const struct mf_session *session, const struct
     const char *const *words;
 
     if (i < o->files.count) return o->files.at[i];
-    return i - o->files.count < mf_options_positional(session->options, &words) ? words[i - o->files.count] : NULL;
+    return i - o->files.count < mf_arguments(session, &words) ? words[i - o->files.count] : NULL;
 }
 
 /** Results of the run for the file: {"measures": [...]}; NULL without measures. Caller frees. */
@@ -108,13 +108,13 @@ static int draw(const struct mf_session *session, const struct mf_characterized 
 static int write_files(const struct mf_session *session, const struct mf_characterize_cmd *o,
                        const struct mf_characterized *result, const char *file)
 {
-    char *path = NULL, *picture = NULL, *options = mf_options_yaml(session->options);
+    char *path = NULL, *picture = NULL, *options = mf_options_yaml(mf_options_of(session));
     char *results = results_text(result);
     struct mf_provenance from = {.command = "characterize",
                                  .options = options,
                                  .json = results,
                                  .input_hash = result->target.hash,
-                                 .seed = session->common->seed};
+                                 .seed = session->settings.seed};
     MF_PHASE(&mf_phase_write);
     int rc = mf_characterized_path(session, file, &path);
 
@@ -138,7 +138,7 @@ static void show(const struct mf_session *session, struct mf_characterized *resu
                  struct mf_json *array)
 {
     if (session->comm->rank != 0) return;
-    if (session->common->json) {
+    if (mf_common_of(session)->json) {
         mf_json_put(array, NULL, mf_characterized_json(result, file));
         return;
     }
@@ -240,8 +240,8 @@ int mf_characterize_may_write(const struct mf_session *session, const struct mf_
     const size_t first = o->average || files == 1 ? 0 : files; /* else only the mask */
     int rc = mf_agree(session->comm, all_there(n - first, inputs + first));
 
-    if (rc == MF_OK) rc = mf_session_may_write(session, session->common->output, ".h5");
-    if (rc == MF_OK && session->common->output) rc = spare_inputs(session, o, session->common->output);
+    if (rc == MF_OK) rc = mf_session_may_write(session, mf_common_of(session)->output, ".h5");
+    if (rc == MF_OK && mf_common_of(session)->output) rc = spare_inputs(session, o, mf_common_of(session)->output);
     if (rc == MF_OK) rc = mf_exports_may(session, &o->exports, n, inputs);
     free(inputs);
     MF_TRY(rc);
@@ -258,7 +258,7 @@ int mf_characterize_may_write(const struct mf_session *session, const struct mf_
                                "the results of '%s' and '%s' would have the same name; characterise one by one",
                                mf_characterize_input(session, o, j), mf_characterize_input(session, o, i));
         }
-    for (size_t i = 0; !session->common->dry_run && i < (o->average ? 1 : files); ++i)
+    for (size_t i = 0; !session->settings.dry_run && i < (o->average ? 1 : files); ++i)
         MF_TRY(check_made(session, mf_characterize_input(session, o, i)));
     return MF_OK;
 }

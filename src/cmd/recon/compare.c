@@ -67,7 +67,7 @@ static int check(const struct mf_session *s, void *options)
     const struct mf_compare_opts *o = &cmd->compare;
 
     MF_TRY(mf_compare_more_check(o));
-    if (mf_options_positional(s->options, NULL) < 2)
+    if (mf_arguments(s, NULL) < 2)
         return mf_fail(MF_USAGE, "two files are needed; try: mesoforge compare TARGET RESULT");
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to must be at least 1, not %ld", o->lag);
     if (o->conductivity.count) MF_TRY(mf_conduct_check(o->conductivity.count, o->conductivity.at));
@@ -138,7 +138,7 @@ static int compare(struct mf_comparison *c, int periodic)
 
 enum { COLUMNS = 4 };
 
-static int draws(const struct mf_session *s) { return s->common->output && !s->common->dry_run; }
+static int draws(const struct mf_session *s) { return mf_common_of(s)->output && !s->settings.dry_run; }
 
 /* Results that the verb collects. */
 struct report {
@@ -162,7 +162,7 @@ static int compare_file(struct mf_session *s, const struct mf_compare_opts *o, c
     MF_TRY(mf_agree(s->comm, compare(&c, o->periodic)));
     rc = draws(s) ? mf_compare_draw(&show, &report->figure, &c) : MF_OK;
     if (rc == MF_OK && s->comm->rank == 0) {
-        if (s->common->json)
+        if (mf_common_of(s)->json)
             mf_json_put(report->results, NULL, mf_compare_json(&c));
         else
             mf_compare_text(stdout, &c);
@@ -196,12 +196,12 @@ static int finish(const struct mf_session *s, const struct mf_compare_opts *o, c
     if (draws(s)) {
         mf_figure_one_scale(&report->figure);
         MF_TRY(
-            mf_plot_write(s->common->output,
+            mf_plot_write(mf_common_of(s)->output,
                           mf_figure_text(&report->figure, "%s and what should look like it", mf_name_base(want->file)),
                           report->figure.panel, report->figure.count, report->figure.columns));
-        mf_info("wrote %s", s->common->output);
+        mf_info("wrote %s", mf_common_of(s)->output);
     }
-    if (!s->common->json) return MF_OK;
+    if (!mf_common_of(s)->json) return MF_OK;
     all = mf_json_object();
     mf_json_text(all, "target", want->file);
     mf_micro_shape(want->micro.slab.dims, all);
@@ -211,7 +211,7 @@ static int finish(const struct mf_session *s, const struct mf_compare_opts *o, c
     if (draws(s)) {
         struct mf_json *picture = mf_json_object();
 
-        mf_json_text(picture, "output", s->common->output);
+        mf_json_text(picture, "output", mf_common_of(s)->output);
         mf_figure_json(&report->figure, 1, picture);
         mf_json_put(all, "picture", picture);
     }
@@ -227,7 +227,7 @@ static int load_vgg(const struct mf_session *s, struct compare_cmd *cmd, const s
     const struct mf_target *target = want->described ? &want->target : NULL;
     const unsigned more = mf_compare_more(o, s->backend, want, &want->micro);
 
-    mf_gram_weights_unused(s->options, more);
+    mf_gram_weights_unused(mf_options_of(s), more);
     if (!mf_compare_names(o, want) && !mf_gram_weights_named(s, cmd->gram_weights)) {
         if (mf_vgg_wanted(more) && mf_compare_is_all(o))
             mf_info("all descriptors but those that need the weights of VGG-19 (none are named; try: "
@@ -240,7 +240,7 @@ static int load_vgg(const struct mf_session *s, struct compare_cmd *cmd, const s
 
 static void say_unused(const struct mf_session *s, const struct mf_compared *want)
 {
-    if (want->described && mf_options_given(s->options, "descriptor_types"))
+    if (want->described && mf_given(s, "descriptor_types"))
         mf_warn("--descriptor_types has no effect: those of the descriptor file '%s' are compared", want->file);
     if (want->described) MF_UNUSED(s, "the target is a descriptor file", "crop", "crop_bar");
 }
@@ -249,8 +249,8 @@ static int compare_sets(struct mf_session *s, struct compare_cmd *cmd, size_t co
                         size_t sets)
 {
     cmd->sets.lag = cmd->compare.lag;
-    cmd->sets.lag_given = mf_options_given(s->options, "limit_to");
-    if (!mf_options_given(s->options, "copies_of")) cmd->sets.copies = -1;
+    cmd->sets.lag_given = mf_given(s, "limit_to");
+    if (!mf_given(s, "copies_of")) cmd->sets.copies = -1;
     cmd->sets.periodic = cmd->compare.periodic;
     return mf_compare_sets_run(s, &cmd->sets, count, files, sets);
 }
@@ -263,17 +263,17 @@ static int run(struct mf_session *s, void *options)
     struct report report = {0};
     struct mf_compared want = {0};
     const char *const *files = NULL;
-    size_t count = mf_options_positional(s->options, &files), sets;
+    size_t count = mf_arguments(s, &files), sets;
     char *command;
     int rc;
 
-    MF_TRY(mf_session_may_write(s, s->common->output, ".png"));
-    if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, count, files));
+    MF_TRY(mf_session_may_write(s, mf_common_of(s)->output, ".png"));
+    if (mf_common_of(s)->output) MF_TRY(mf_session_spares(s, mf_common_of(s)->output, count, files));
     MF_TRY(mf_sets_count(&show, count, files, &sets));
     if (sets) return compare_sets(s, cmd, count, files, sets);
     MF_UNUSED(s, "single microstructures are compared", "split", "made_split", "copies_of");
     o->command = command = mf_command_typed(s);
-    o->lag_given = mf_options_given(s->options, "limit_to");
+    o->lag_given = mf_given(s, "limit_to");
     o->crop = mf_crop_of(&cmd->crop, &cmd->part);
     report.results = mf_json_array();
     rc = mf_compare_read(&show, o, files[0], 1, &want);
@@ -283,7 +283,7 @@ static int run(struct mf_session *s, void *options)
     if (rc == MF_OK) rc = mf_compare_describe(&show, o, NULL, &want);
     if (rc == MF_OK) rc = compare_all(s, o, &want, files + 1, count - 1, &report);
     if (rc == MF_OK) rc = mf_agree(s->comm, s->comm->rank == 0 ? finish(s, o, &want, &report) : MF_OK);
-    if (rc == MF_OK && !report.volumes && mf_options_given(s->options, "slices"))
+    if (rc == MF_OK && !report.volumes && mf_given(s, "slices"))
         mf_warn("--slices has no effect: an image is one slice");
     if (rc == MF_OK && !report.fields && !want.described && mf_compare_names_measures(o))
         mf_warn(

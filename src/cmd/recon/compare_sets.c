@@ -22,7 +22,7 @@ static int check(size_t count, const char *const *files, size_t sets)
 static int draw(const struct mf_session *s, const struct mf_sets *both, struct mf_json **picture)
 {
     const struct mf_show show = mf_session_show(s);
-    const char *output = s->common->output;
+    const char *output = mf_common_of(s)->output;
     struct mf_figure figure = {.columns = 2};
     int rc = mf_sets_draw(&show, both, &figure);
 
@@ -44,10 +44,10 @@ static int draw(const struct mf_session *s, const struct mf_sets *both, struct m
 static int finish(const struct mf_session *s, const struct mf_sets *both)
 {
     struct mf_json *picture = NULL, *all;
-    int rc = s->common->output && !s->common->dry_run ? draw(s, both, &picture) : MF_OK;
+    int rc = mf_common_of(s)->output && !s->settings.dry_run ? draw(s, both, &picture) : MF_OK;
 
-    if (rc == MF_OK && !s->common->json) mf_sets_text(stdout, both);
-    if (rc == MF_OK && s->common->json) {
+    if (rc == MF_OK && !mf_common_of(s)->json) mf_sets_text(stdout, both);
+    if (rc == MF_OK && mf_common_of(s)->json) {
         all = mf_sets_json(both);
         if (picture) mf_json_put(all, "picture", picture);
         picture = NULL;

@@ -41,12 +41,12 @@ static int check(const struct mf_session *session, void *options)
     const struct interpolate *o = options;
     const char *const *files;
 
-    if (mf_options_positional(session->options, NULL) != ENDS)
+    if (mf_arguments(session, NULL) != ENDS)
         return mf_fail(MF_USAGE, "two descriptor files are needed; try: mesoforge interpolate FIRST SECOND");
     if (o->n_steps < ENDS || o->n_steps > MOST_STEPS)
         return mf_fail(MF_USAGE, "--n_steps %ld: 2 to %d targets can be written", o->n_steps, MOST_STEPS);
-    mf_options_positional(session->options, &files);
-    return mf_join_lag(session->options, o->lag, ENDS, files);
+    mf_arguments(session, &files);
+    return mf_join_lag(mf_options_of(session), o->lag, ENDS, files);
 }
 
 static int load_ends(struct walk *w)
@@ -107,23 +107,23 @@ static int write_step(struct walk *w, size_t step)
     const double t = (double)step / (double)(w->steps - 1);
     char *path = MF_MUST(mf_name_number(w->base, "", step), "a file name"), *options;
     struct mf_target target;
-    struct mf_provenance from = {.command = "interpolate", .seed = s->common->seed};
+    struct mf_provenance from = {.command = "interpolate", .seed = s->settings.seed};
     int rc = mf_agree(s->comm, mf_target_between(&w->end[0], &w->end[1], t, &target));
 
     if (rc == MF_OK) {
         name_inputs(w, t, target.hash);
         snprintf(target.source, sizeof target.source, "%.3g of %.110s, %.3g of %.110s", 1 - t, w->file[0], t,
                  w->file[1]);
-        options = mf_options_yaml(s->options);
+        options = mf_options_yaml(mf_options_of(s));
         from.options = options;
         from.input_hash = target.hash;
-        if (!s->common->dry_run) rc = mf_target_save(s->comm, path, &target, &from);
+        if (!s->settings.dry_run) rc = mf_target_save(s->comm, path, &target, &from);
         free(options);
     }
     mf_target_free(&target); /* also where another rank had no memory for its own */
     if (rc == MF_OK && s->comm->rank == 0) {
         mf_json_text(w->written, NULL, path);
-        if (!s->common->json) printf("%s: %.4g of '%s', %.4g of '%s'\n", path, 1 - t, w->file[0], t, w->file[1]);
+        if (!mf_common_of(s)->json) printf("%s: %.4g of '%s', %.4g of '%s'\n", path, 1 - t, w->file[0], t, w->file[1]);
     }
     free(path);
     return rc;
@@ -137,7 +137,7 @@ static int report(struct walk *w)
     mf_json_put(json, "outputs", w->written);
     w->written = NULL;
     MF_JSON(json, "n_steps", w->steps, "lag", w->end[0].lag, "phases", w->end[0].phases);
-    if (w->session->comm->rank == 0 && w->session->common->json) rc = mf_json_write(json, stdout);
+    if (w->session->comm->rank == 0 && mf_common_of(w->session)->json) rc = mf_json_write(json, stdout);
     mf_json_free(json);
     return mf_agree(w->session->comm, rc);
 }
@@ -177,8 +177,8 @@ static int run(struct mf_session *session, void *options)
     struct walk w = {.session = session, .steps = (size_t)o->n_steps, .lag = o->lag};
     int rc;
 
-    mf_options_positional(session->options, &w.file);
-    MF_TRY(mf_session_may_write(session, session->common->output, ".h5"));
+    mf_arguments(session, &w.file);
+    MF_TRY(mf_session_may_write(session, mf_common_of(session)->output, ".h5"));
     rc = load_ends(&w);
     if (rc == MF_OK) rc = write_all(&w);
     for (int i = 0; i < ENDS; ++i) mf_target_free(&w.end[i]);

@@ -94,9 +94,9 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(mf_planned_check(session, o->plan, o->accepted.auto_gpu));
     MF_TRY(mf_recon_may_explain(&o->match));
     if (!o->match.files.count) {
-        o->match.files.count = mf_options_positional(session->options, &words);
+        o->match.files.count = mf_arguments(session, &words);
         o->match.files.at = words;
-    } else if (mf_options_positional(session->options, &words) > 0) {
+    } else if (mf_arguments(session, &words) > 0) {
         return mf_fail(MF_USAGE, "'%s' and --microstructure_filenames %s both name inputs; leave one of them out",
                        words[0], o->match.files.at[0]);
     }

@@ -35,7 +35,7 @@ struct plan {
 static struct plan make_plan(const struct mf_session *session, const struct merge *o)
 {
     const char *const *words;
-    size_t n = mf_options_positional(session->options, &words);
+    size_t n = mf_arguments(session, &words);
     struct plan plan = {.file = {words[0], words[0], words[1]}, .out = n > 2 ? words[2] : NULL, .lag = o->lag};
 
     if (o->z_file) {
@@ -49,14 +49,14 @@ static int check(const struct mf_session *session, void *options)
 {
     const struct merge *o = options;
     const char *const *words;
-    size_t n = mf_options_positional(session->options, &words);
+    size_t n = mf_arguments(session, &words);
     struct plan plan;
 
     if (n < 2) return mf_fail(MF_USAGE, "two descriptor files are needed; try: mesoforge merge X_FILE Y_FILE OUTFILE");
     if (n > 2 && o->common.output && strcmp(words[2], o->common.output) != 0)
         return mf_fail(MF_USAGE, "OUTFILE '%s' and --output '%s' differ; give one of them", words[2], o->common.output);
     plan = make_plan(session, o);
-    return mf_join_lag(session->options, o->lag, FILES, plan.file);
+    return mf_join_lag(mf_options_of(session), o->lag, FILES, plan.file);
 }
 
 static int load_all(const struct mf_session *session, const struct plan *plan, struct mf_target from[FILES])
@@ -75,7 +75,7 @@ static int report(const struct mf_session *session, const struct plan *plan, con
     int rc = MF_OK;
 
     if (session->comm->rank != 0) return MF_OK;
-    if (!session->common->json) {
+    if (!mf_common_of(session)->json) {
         printf("%s: sides z: %s, y: %s, x: %s; %d phase%s, lags up to %zu%s\n", path, plan->file[0], plan->file[1],
                plan->file[2], t->phases, MF_S(t->phases), t->lag - 1,
                replaced ? "; an older file of this name was replaced" : "");
@@ -102,15 +102,15 @@ static int output_path(const struct mf_session *session, const struct plan *plan
 
 static int write_out(const struct mf_session *session, const struct plan *plan, const struct mf_target *target)
 {
-    char *options = mf_options_yaml(session->options), *path = NULL;
+    char *options = mf_options_yaml(mf_options_of(session)), *path = NULL;
     struct mf_provenance from = {
-        .command = "merge", .options = options, .input_hash = target->hash, .seed = session->common->seed};
+        .command = "merge", .options = options, .input_hash = target->hash, .seed = session->settings.seed};
     int rc = output_path(session, plan, &path), replaced = 0;
 
     if (rc == MF_OK) rc = mf_session_spares(session, path, FILES, plan->file);
     if (rc == MF_OK) {
-        replaced = !session->common->dry_run && access(path, F_OK) == 0;
-        rc = session->common->dry_run ? MF_OK : mf_target_save(session->comm, path, target, &from);
+        replaced = !session->settings.dry_run && access(path, F_OK) == 0;
+        rc = session->settings.dry_run ? MF_OK : mf_target_save(session->comm, path, target, &from);
     }
     if (rc == MF_OK) rc = mf_agree(session->comm, report(session, plan, target, path, replaced));
     free(path);
@@ -124,7 +124,7 @@ static int run(struct mf_session *session, void *options)
     struct plan plan = make_plan(session, options);
     int rc;
 
-    MF_TRY(mf_session_may_write(session, plan.out ? plan.out : session->common->output, ".h5"));
+    MF_TRY(mf_session_may_write(session, plan.out ? plan.out : mf_common_of(session)->output, ".h5"));
     rc = load_all(session, &plan, from);
     if (rc == MF_OK) {
         mf_join(from, plan.file, &merged);

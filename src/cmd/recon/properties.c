@@ -103,7 +103,7 @@ int mf_properties_check(const struct mf_session *session, const struct propertie
     MF_TRY(mf_stiffness_asked(o) ? mf_stiffness_check(session, o) : check_conduction(session, o));
     if (!(o->tolerance >= 1e-7 && o->tolerance <= 0.1))
         return mf_fail(MF_USAGE, "--tolerance %g: 1e-7 to 0.1", o->tolerance);
-    if (strcmp(o->boundary, "periodic") == 0 && mf_options_given(session->options, "sides"))
+    if (strcmp(o->boundary, "periodic") == 0 && mf_given(session, "sides"))
         return mf_fail(MF_USAGE, "--sides is for plates, but --boundary periodic joins all faces");
     MF_TRY(find_axes(&o->axes, wanted));
     MF_TRY(mf_spacing_check(&o->spacing));
@@ -115,13 +115,13 @@ static int check(const struct mf_session *session, void *options)
     const struct properties *o = options;
     double share;
 
-    if (mf_options_positional(session->options, NULL) == 0)
+    if (mf_arguments(session, NULL) == 0)
         return mf_fail(MF_USAGE, "no file; try: mesoforge properties FILE --conductivity 0 1");
     MF_TRY(mf_properties_check(session, o));
     MF_TRY(find_share(o->edge_for, &share));
-    if (o->fields && mf_options_positional(session->options, NULL) > 1)
+    if (o->fields && mf_arguments(session, NULL) > 1)
         return mf_fail(MF_USAGE, "--fields is of one file; leave the others out");
-    if (session->common->dry_run) return mf_fail(MF_USAGE, "properties has no --dry-run: it only computes");
+    if (session->settings.dry_run) return mf_fail(MF_USAGE, "properties has no --dry-run: it only computes");
     return MF_OK;
 }
 
@@ -332,7 +332,7 @@ static int do_file(struct mf_session *s, const struct properties *o, const char 
 /** An old file stays until the new one is complete. */
 static int save(const struct mf_session *s, const struct mf_json *json)
 {
-    const char *path = s->common->output;
+    const char *path = mf_common_of(s)->output;
     struct mf_atomic file;
 
     MF_TRY(mf_atomic_open(s->comm, path, 0, &file));
@@ -348,7 +348,7 @@ static int say(const struct mf_session *s, size_t files, const struct mf_conduct
     for (size_t i = 0; i < files; ++i) {
         struct mf_json *one = mf_conducted_json(&of[i]);
 
-        if (s->comm->rank == 0 && !s->common->json) mf_conducted_text(stdout, &of[i]);
+        if (s->comm->rank == 0 && !mf_common_of(s)->json) mf_conducted_text(stdout, &of[i]);
         if (many)
             mf_json_put(json, NULL, one);
         else
@@ -359,11 +359,11 @@ static int say(const struct mf_session *s, size_t files, const struct mf_conduct
         mf_json_put(json, "refused", refused);
     }
     if (!mf_conducted_alike(files, of)) mf_warn("there is no mean: some files are images, others are volumes");
-    if (many && s->comm->rank == 0 && !s->common->json) mf_conducted_means_text(stdout, files, of);
-    if (s->common->json) rc = mf_log_view_json(s, json);
-    if (rc == MF_OK && s->comm->rank == 0 && s->common->json) rc = mf_json_write(json, stdout);
+    if (many && s->comm->rank == 0 && !mf_common_of(s)->json) mf_conducted_means_text(stdout, files, of);
+    if (mf_common_of(s)->json) rc = mf_log_view_json(s, json);
+    if (rc == MF_OK && s->comm->rank == 0 && mf_common_of(s)->json) rc = mf_json_write(json, stdout);
     rc = mf_agree(s->comm, rc);
-    if (rc == MF_OK && s->common->output) rc = save(s, json);
+    if (rc == MF_OK && mf_common_of(s)->output) rc = save(s, json);
     mf_json_free(json);
     return rc;
 }
@@ -409,10 +409,10 @@ static int run_files(struct mf_session *s, const struct properties *o, size_t fi
     struct mf_refused refused = {.file = NULL};
     struct mf_comm self;
     size_t done = 0;
-    int rc = mf_session_may_write(s, s->common->output, ".json");
+    int rc = mf_session_may_write(s, mf_common_of(s)->output, ".json");
 
     if (rc == MF_OK) rc = mf_session_may_write(s, o->fields, ".vtkhdf");
-    if (rc == MF_OK && s->common->output) rc = mf_session_spares(s, s->common->output, files, file);
+    if (rc == MF_OK && mf_common_of(s)->output) rc = mf_session_spares(s, mf_common_of(s)->output, files, file);
     if (rc == MF_OK) rc = to_cores(s, o);
     if (mf_stiffness_asked(o))
         MF_UNUSED(s, "it is for conduction", "edge-for", "fields");
@@ -455,7 +455,7 @@ static int run(struct mf_session *s, void *options)
     const struct properties *o = options;
     const struct mf_show show = mf_session_show(s);
     const char *const *file;
-    const size_t files = mf_options_positional(s->options, &file);
+    const size_t files = mf_arguments(s, &file);
     size_t sets = 0;
 
     if (files == 1 && !o->dataset) MF_TRY(mf_sets_count(&show, 1, file, &sets));

@@ -18,7 +18,7 @@ static void name(struct mf_properties_fields *f, const char *what, int axis, int
 int mf_properties_fields_open(struct mf_session *s, const char *path, const struct mf_micro *micro, const int wanted[3],
                               double most, struct mf_properties_fields *f)
 {
-    char *options = mf_options_yaml(s->options);
+    char *options = mf_options_yaml(mf_options_of(s));
     const struct mf_provenance from = {.command = "properties", .options = options, .input_hash = micro->hash};
     int rc;
 

@@ -218,7 +218,7 @@ static const struct mf_plan_workload workload = {.step = "iteration",
 static int check(const struct mf_session *session, void *options)
 {
     const struct plan_properties *o = options;
-    const size_t files = mf_options_positional(session->options, NULL);
+    const size_t files = mf_arguments(session, NULL);
 
     MF_TRY(mf_plan_wish_check(session, &o->wish));
     MF_TRY(mf_properties_check(session, &o->properties));
@@ -268,7 +268,7 @@ static int run(struct mf_session *s, void *options)
     struct plan_properties *o = options;
     struct job job = {.micro = {.ndim = 0}};
     const char *const *input;
-    const char *file = mf_options_positional(s->options, &input) ? *input : NULL;
+    const char *file = mf_arguments(s, &input) ? *input : NULL;
 
     const int stiffness = mf_stiffness_asked(&o->properties),
               asked = strncmp(o->properties.common.device, "cuda", 4) == 0;

@@ -174,7 +174,7 @@ static struct mf_json *column_json(const struct solving *s, const float *value, 
 /* Rank 0. */
 static int tell(const struct solving *s, const char *path, const float *value)
 {
-    const int json = s->session->common->json;
+    const int json = mf_common_of(s->session)->json;
     struct mf_json *all = mf_json_object(), *columns = mf_json_object();
     int rc = MF_OK;
 
@@ -214,12 +214,12 @@ static int fill(struct solving *s, const char *path)
 
 int mf_properties_set_run(struct mf_session *session, const struct mf_properties_of_set *of)
 {
-    const char *path = session->common->output ? session->common->output : of->file;
+    const char *path = mf_common_of(session)->output ? mf_common_of(session)->output : of->file;
     struct solving s = {.session = session, .of = of};
     int rc;
 
     mf_comm_self(&s.self);
-    MF_TRY(mf_session_may_write(session, session->common->output, ".h5"));
+    MF_TRY(mf_session_may_write(session, mf_common_of(session)->output, ".h5"));
     MF_TRY(mf_dataset_open(session->comm, of->file, &s.set));
     rc = mf_agree(session->comm, prepare(&s));
     if (rc == MF_OK) rc = mf_columns_open(session->comm, s.set, path, &s.wish, &s.rows);

@@ -25,13 +25,13 @@ static size_t keys_of(const struct mf_session *s, const struct mf_recon_cmd *o, 
         const char *key;
         int holds;
     } all[] = {{"shape", is_known_size(o)},
-               {"limit_to", mf_options_given(s->options, "limit-to")},
-               {"descriptor", !chosen && mf_options_given(s->options, "descriptor-types")},
+               {"limit_to", mf_given(s, "limit-to")},
+               {"descriptor", !chosen && mf_given(s, "descriptor-types")},
                {"loss", 1},
                {"periodic", !chosen},
                {"compat", 1},
                {"optimizer", 1},
-               {"evaluates", !chosen || mf_options_given(s->options, "max-iter")},
+               {"evaluates", !chosen || mf_given(s, "max-iter")},
                {"slice objective", 1},
                {"coarse to fine", !chosen},
                {"polish", !chosen},
@@ -63,7 +63,7 @@ static int problem_of(const struct mf_session *s, const struct mf_recon_cmd *giv
     struct mf_solve_opts solve;
     size_t dims[3];
     struct mf_recon_work work = {
-        .dims = dims, .target = &target, .opts = &solve, .deterministic = s->common->deterministic};
+        .dims = dims, .target = &target, .opts = &solve, .deterministic = s->settings.deterministic};
     int rc;
 
     if (mf_recon_is_auto(&o.match)) o.match.types = (struct mf_texts){1, s2};
@@ -115,7 +115,7 @@ static int compare_third(const struct mf_session *s, const struct mf_recon_cmd *
     const struct mf_plan_lines *problem = &file->problem;
 
     if (is_known_size(o) || !o->match.files.count) return MF_OK; /* the option is of match alone */
-    if (!mf_options_given(s->options, "add-dimension")) return MF_OK;
+    if (!mf_given(s, "add-dimension")) return MF_OK;
     for (size_t i = 0; i < problem->count; ++i) {
         const struct mf_plan_line *line = &problem->at[i];
         const char *third = line->value, *x = strchr(third, 'x');
@@ -132,7 +132,7 @@ static int compare_third(const struct mf_session *s, const struct mf_recon_cmd *
 int mf_recon_plan_ahead(const struct mf_session *s, const void *options, const char *path, size_t ranks)
 {
     const struct mf_recon_cmd *o = options;
-    const int is_number = mf_options_given(s->options, "batch-size") && o->match.batch_size >= 1 && !o->match.greedy;
+    const int is_number = mf_given(s, "batch-size") && o->match.batch_size >= 1 && !o->match.greedy;
     struct mf_plan file;
     int rc = mf_plan_read(path, &file);
 

@@ -28,7 +28,7 @@ static int print_json(const struct mf_session *s, const size_t dims[3], size_t f
     mf_json_bool(j, "dry_run", 1);
     mf_micro_shape(dims, j);
     mf_json_int(j, "fields", (long long)fields);
-    mf_options_each(s->options, add_option, options);
+    mf_options_each(mf_options_of(s), add_option, options);
     mf_json_put(j, "options", options);
     mf_json_wholes(bytes, "arena", peak->arena, (size_t)s->comm->size);
     if (peak->device) mf_json_wholes(bytes, "device", peak->device, (size_t)s->comm->size);
@@ -67,7 +67,7 @@ static void print_seconds(const struct mf_json *run)
 static void print_text(const struct mf_session *s, const size_t dims[3], size_t fields, const struct mf_peaks *peak,
                        const struct mf_json *seconds)
 {
-    mf_options_print(s->options);
+    mf_options_print(mf_options_of(s));
     if (peak->device) print_bytes(dims, fields, " of device memory", s->comm->size, peak->device);
     print_bytes(dims, fields, peak->device ? " of host memory" : "", s->comm->size, peak->arena);
     if (seconds) print_seconds(seconds);
@@ -95,8 +95,8 @@ int mf_recon_dry(const struct mf_session *s, const size_t dims[3], const struct 
     if (mf_peaks_unlimited(s, rc)) rc = measure_without_limit(s, dims, target, solve);
     MF_TRY(rc);
     MF_TRY(mf_peaks_of(s, &peaks));
-    if (s->comm->rank == 0 && s->common->json) rc = print_json(s, dims, fields, &peaks, seconds_of(plan));
-    if (s->comm->rank == 0 && !s->common->json) print_text(s, dims, fields, &peaks, seconds_of(plan));
+    if (s->comm->rank == 0 && mf_common_of(s)->json) rc = print_json(s, dims, fields, &peaks, seconds_of(plan));
+    if (s->comm->rank == 0 && !mf_common_of(s)->json) print_text(s, dims, fields, &peaks, seconds_of(plan));
     mf_peaks_free(&peaks);
     return mf_agree(s->comm, rc);
 }

@@ -152,7 +152,7 @@ const char *const mf_recon_small[] = {"batch-size", "4", "max-iter", "20", NULL}
 
 int mf_recon_knows_done(const struct mf_session *s)
 {
-    const char *output = s->common->output, *dot = output ? strrchr(output, '.') : NULL;
+    const char *output = mf_common_of(s)->output, *dot = output ? strrchr(output, '.') : NULL;
 
     return !output || (dot && (strcasecmp(dot, ".h5") == 0 || strcasecmp(dot, ".vtkhdf") == 0));
 }
@@ -188,8 +188,8 @@ static struct mf_match_given given_of(const struct mf_options *options)
 
 void mf_recon_begin(const struct mf_session *s, struct mf_recon_cmd *o, int micrograph)
 {
-    o->match.given = given_of(s->options);
-    o->match.seed = (uint64_t)s->common->seed;
+    o->match.given = given_of(mf_options_of(s));
+    o->match.seed = (uint64_t)s->settings.seed;
     mf_recon_default(&o->match, micrograph);
 }
 
@@ -197,7 +197,7 @@ int mf_recon_check_run(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
     MF_TRY(mf_recon_unused(s, o));
     MF_TRY(mf_recon_check(&o->match));
-    mf_gram_weights_unused(s->options, mf_recon_more(&o->match));
+    mf_gram_weights_unused(mf_options_of(s), mf_recon_more(&o->match));
     MF_TRY(mf_keep_check(s, &o->keep));
     if (o->realisations < 1) return mf_fail(MF_USAGE, "--realisations is %ld, at least 1 is needed", o->realisations);
     if (o->realisations > (long)1e9)

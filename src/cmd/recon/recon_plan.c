@@ -14,7 +14,7 @@ int mf_recon_plan_given(const struct mf_session *s, const struct mf_recon_cmd *o
     const int host = mf_plan_get(&file->settings, "offload") > 0;
 
     if (batch) MF_TRY(mf_plan_for_setting(path, file, "batch", "--batch_size", batch));
-    if (mf_options_given(s->options, "history"))
+    if (mf_given(s, "history"))
         MF_TRY(mf_plan_for_setting(path, file, "history", "--history", (size_t)o->match.history));
     if (file->apart && asked && asked != (host ? MF_RESIDE_HOST : MF_RESIDE_DEVICE))
         return mf_fail(MF_USAGE, "--plan '%.200s' says residency %s, --residency says %s", path,
@@ -93,11 +93,11 @@ static struct planned planned_of(struct mf_session *session, const struct mf_rec
                         .work = {.dims = dims,
                                  .target = target,
                                  .opts = solve,
-                                 .deterministic = session->common->deterministic,
+                                 .deterministic = session->settings.deterministic,
                                  .candidates = (size_t)o->match.candidates,
                                  .batch = solve->objective.batch,
                                  .history = kept ? kept : (size_t)o->match.history,
-                                 .history_fixed = kept || mf_options_given(session->options, "history"),
+                                 .history_fixed = kept || mf_given(session, "history"),
                                  .residency = mf_residency_of(o->match.residency),
                                  .comm = session->comm,
                                  .trials = 2,
@@ -117,7 +117,7 @@ static struct mf_planned ask_for(struct planned *p)
                                .residency = p->o->match.residency,
                                .off = !p->o->accepted.auto_gpu,
                                .reserves = !p->o->accepted.memory_growth,
-                               .tries = !mf_options_given(p->session->options, "batch-size"),
+                               .tries = !mf_given(p->session, "batch-size"),
                                .context = p,
                                .take = take,
                                .apply = apply,

@@ -64,9 +64,9 @@ static int from_descriptors(struct mf_session *s, struct plan_cmd *o, const char
     o->recon.match.sized = !(o->recon.match.compat && *o->recon.match.compat);
     MF_TRY(mf_target_load(s->comm, file, target));
     MF_TRY(mf_recon_recall(s, &o->recon.match, target, file));
-    if (!target->side[0].variation && !mf_options_given(s->options, "descriptor-types"))
+    if (!target->side[0].variation && !mf_given(s, "descriptor-types"))
         o->recon.match.types = (struct mf_texts){1, s2_alone};
-    if (target->lag == (size_t)o->recon.match.lag || !mf_options_given(s->options, "limit-to")) return MF_OK;
+    if (target->lag == (size_t)o->recon.match.lag || !mf_given(s, "limit-to")) return MF_OK;
     return mf_fail(MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu", o->recon.match.lag, file,
                    target->lag);
 }
@@ -102,7 +102,7 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, struct mf_targ
         return mf_fail(MF_USAGE, "--mask: a plan does not depend on what is counted; leave it out here");
     if (r->match.arrays.count)
         return mf_fail(MF_USAGE, "--target: a run plans itself around these arrays; leave them out here");
-    if ((!file || o->described) && mf_options_given(s->options, "add-dimension"))
+    if ((!file || o->described) && mf_given(s, "add-dimension"))
         return mf_fail(MF_USAGE, "--add_dimension makes a volume of an image, and none is named; try: --size nz ny nx");
     if (file && o->described) {
         MF_TRY(from_descriptors(s, o, file, target));
@@ -140,11 +140,11 @@ static int plan_problem(struct mf_session *s, struct plan_cmd *o, const struct m
     work = (struct mf_recon_work){.dims = dims,
                                   .target = target,
                                   .opts = &solve,
-                                  .deterministic = s->common->deterministic,
+                                  .deterministic = s->settings.deterministic,
                                   .candidates = (size_t)o->recon.match.candidates,
                                   .batch = solve.objective.batch,
                                   .history = solve.method.history,
-                                  .history_fixed = mf_options_given(s->options, "history"),
+                                  .history_fixed = mf_given(s, "history"),
                                   .residency = mf_residency_of(o->recon.match.residency),
                                   .times = &times,
                                   .comm = s->comm,
@@ -163,7 +163,7 @@ static int plan_problem(struct mf_session *s, struct plan_cmd *o, const struct m
 static int name_file(const struct mf_session *s, struct plan_cmd *o)
 {
     const char *const *input;
-    const size_t inputs = mf_options_positional(s->options, &input);
+    const size_t inputs = mf_arguments(s, &input);
 
     if (inputs && o->recon.descriptor_filename)
         return mf_fail(MF_USAGE, "'%s' and --descriptor_filename: name one target", *input);
@@ -171,7 +171,7 @@ static int name_file(const struct mf_session *s, struct plan_cmd *o)
         return mf_fail(MF_USAGE, "plan takes one FILE; of three micrographs give the first");
     o->file = inputs ? *input : o->recon.match.files.count ? o->recon.match.files.at[0] : o->recon.descriptor_filename;
     if (o->file) MF_TRY(is_descriptors(o->file, &o->described));
-    if (o->file && mf_options_given(s->options, "phases")) mf_warn("--phases has no effect: '%s' says it", o->file);
+    if (o->file && mf_given(s, "phases")) mf_warn("--phases has no effect: '%s' says it", o->file);
     if (!o->file || o->described) MF_UNUSED(s, "no image is read", "crop", "crop-bar");
     return MF_OK;
 }

@@ -80,7 +80,7 @@ static int results(const struct job *job, struct mf_json **json)
 static int write_volume(struct job *job, struct mf_json **json)
 {
     struct mf_session *s = job->session;
-    char *options = mf_options_yaml(s->options), *text;
+    char *options = mf_options_yaml(mf_options_of(s)), *text;
     struct mf_provenance from = {.command = job->o->match.files.count ? "match" : "reconstruct",
                                  .options = options,
                                  .input_hash = job->out.target->hash,
@@ -108,7 +108,7 @@ static int name_output(struct job *job, const char *base)
     snprintf(suffix, sizeof suffix, many ? "_reconstructed_seed%llu.h5" : "_reconstructed.h5",
              (unsigned long long)job->out.solve.seed);
     MF_TRY(mf_session_path(job->session, base, suffix, &path));
-    if (many && job->session->common->output && *job->session->common->output) {
+    if (many && mf_common_of(job->session)->output && *mf_common_of(job->session)->output) {
         job->out.path = mf_name_number(path, "seed", job->out.solve.seed);
         free(path);
         return job->out.path ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
@@ -137,10 +137,10 @@ static int spares_inputs(const struct job *job)
 
 int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o)
 {
-    struct job job = {.session = session, .o = o, .out.solve.seed = (uint64_t)session->common->seed};
+    struct job job = {.session = session, .o = o, .out.solve.seed = (uint64_t)session->settings.seed};
     int rc;
 
-    if (!session->common->output || session->common->dry_run || o->match.max_iter == 0) return MF_OK;
+    if (!mf_common_of(session)->output || session->settings.dry_run || o->match.max_iter == 0) return MF_OK;
     rc = mf_agree(session->comm, name_output(&job, ""));
     if (rc == MF_OK) rc = mf_micro_may_name(session->comm, job.out.path);
     if (rc == MF_OK) rc = spares_inputs(&job);
@@ -328,7 +328,7 @@ static int evaluate(struct job *job, struct mf_json **json)
     MF_JSON(*json, "seed", job->out.solve.seed, "loss", loss, "loss_final", loss, "evaluations", 1, "seconds",
             mf_now() - s->start);
     put_device(s, *json);
-    if (s->comm->rank == 0 && !s->common->json) printf("loss %.17g\n", loss);
+    if (s->comm->rank == 0 && !mf_common_of(s)->json) printf("loss %.17g\n", loss);
     return put_peaks(s, *json);
 }
 
@@ -348,7 +348,7 @@ static int probe(struct job *job, struct mf_json **json)
 static int one_by_one(const struct job *job, long k)
 {
     unsigned long long seed = job->out.solve.seed;
-    char text[400], *name = mf_name_number(job->session->common->output, "seed", job->out.solve.seed);
+    char text[400], *name = mf_name_number(mf_common_of(job->session)->output, "seed", job->out.solve.seed);
     int rc = MF_STOPPED;
 
     snprintf(text, sizeof text, "%.*s", (int)strcspn(mf_err_text(), ";"), mf_err_text());
@@ -372,7 +372,7 @@ static int spare_all(struct job *job, const char *base)
     for (long k = 0; k < job->o->realisations && rc == MF_OK; ++k) {
         struct mf_run run;
 
-        job->out.solve.seed = (uint64_t)(job->session->common->seed + k);
+        job->out.solve.seed = (uint64_t)(job->session->settings.seed + k);
         rc = name_run(job, base, &run);
         if (rc == MF_OK) rc = mf_run_spares(&run);
         forget_path(job);
@@ -392,9 +392,9 @@ static int run_seeds(struct job *job, const char *base, struct mf_json **json)
     for (long k = 0; k < job->o->realisations && rc == MF_OK; ++k) {
         struct mf_json *one = NULL;
 
-        job->out.solve.seed = (uint64_t)(job->session->common->seed + k);
+        job->out.solve.seed = (uint64_t)(job->session->settings.seed + k);
         job->out.solve.metrics_append = k > 0;
-        if (job->session->taker && !names(job->session->common->output))
+        if (job->session->taker && !names(mf_common_of(job->session)->output))
             rc = hand_over(job, &one);
         else
             rc = job->o->match.max_iter == 0 ? probe(job, &one) : realise(job, base, &one);
@@ -412,7 +412,7 @@ static int print_json(const struct mf_session *s, const struct mf_json *json)
 {
     int rc = MF_OK;
 
-    if (s->common->json && s->comm->rank == 0) rc = mf_json_write(json, stdout);
+    if (mf_common_of(s)->json && s->comm->rank == 0) rc = mf_json_write(json, stdout);
     return mf_agree(s->comm, rc);
 }
 
@@ -508,9 +508,9 @@ static int with_start(struct job *job, const char *base)
         say_size(job, job->o->match.initial_file, &start);
         rc = hash_reading(job, &start);
     }
-    if (rc == MF_OK) rc = s->common->dry_run ? dry_run(job) : run_seeds(job, base, &json);
+    if (rc == MF_OK) rc = s->settings.dry_run ? dry_run(job) : run_seeds(job, base, &json);
     if (rc == MF_OK) rc = mf_log_view_json(s, job->o->realisations > 1 ? last_of(json) : json);
-    if (rc == MF_OK && !s->common->dry_run) rc = print_json(s, json); /* only rank 0 may have it */
+    if (rc == MF_OK && !s->settings.dry_run) rc = print_json(s, json); /* only rank 0 may have it */
     mf_json_free(json);
     job->out.solve.start = NULL;
     if (from_file) mf_micro_free(&start);
@@ -544,8 +544,7 @@ static void say_extents(const struct job *job)
     char extents[MF_SHAPE_TEXT];
     int given = 0;
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
-        given |= mf_options_given(job->session->options, words[i]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i) given |= mf_given(job->session, words[i]);
     if (given || !job->o->match.sized) return;
     mf_recon_shape_text(job->out.dims, extents);
     mf_info("the result has the size that '%s' was measured on: %s voxels; --size sets another",

@@ -42,7 +42,7 @@ int mf_recon_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
     const struct mf_method *method;
 
     MF_TRY(mf_method_find(&method, o->match.optimizer));
-    if (mf_options_given(s->options, "oor-multiplier") || mf_options_given(s->options, "phase-sum-multiplier"))
+    if (mf_given(s, "oor-multiplier") || mf_given(s, "phase-sum-multiplier"))
         mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
     say_method(s, method);
     if (o->match.no_connect && (method->swaps || !aims_in_space(o)))
@@ -92,7 +92,7 @@ void mf_recon_unused_here(const struct mf_session *s, const struct mf_recon_cmd 
     else if (opts->objective.mean && dims[0] > 1)
         MF_UNUSED(s, "--slice_objective mean has no polish", "polish-rounds");
     if (dims[0] == 1) say_image(s, o, opts);
-    if (o->match.level_weights.count > levels && mf_options_given(s->options, "level-weights"))
+    if (o->match.level_weights.count > levels && mf_given(s, "level-weights"))
         mf_warn("--level_weights gives %zu weights, and the pyramid has %zu level%s: what is beyond has no effect",
                 o->match.level_weights.count, levels, MF_S(levels));
     if (!o->match.multigrid)

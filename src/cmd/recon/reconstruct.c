@@ -26,7 +26,7 @@ static int check_arrays(const struct mf_session *s, const struct mf_recon_cmd *o
     const char *names[MF_TERMS_MAX + 1];
 
     MF_TRY(mf_exchange_check("target", &o->match.arrays, o->match.compat && *o->match.compat));
-    if (mf_options_given(s->options, "descriptor-types") || names_of(o, names) <= MF_TERMS_MAX) return MF_OK;
+    if (mf_given(s, "descriptor-types") || names_of(o, names) <= MF_TERMS_MAX) return MF_OK;
     return mf_fail(MF_USAGE,
                    "--target has arrays of more descriptors than the %d that can be aimed at together; say which are "
                    "meant by --descriptor_types",
@@ -38,7 +38,7 @@ static int fit_types(const struct mf_session *s, const struct mf_target *target,
 {
     static const char *s2_alone[] = {"FFTCorrelations"}, *names[MF_TERMS_MAX + 1];
 
-    if (!mf_options_given(s->options, "descriptor-types")) {
+    if (!mf_given(s, "descriptor-types")) {
         if (o->match.arrays.count)
             o->match.types = (struct mf_texts){names_of(o, names), names};
         else if (!target->side[0].variation)
@@ -49,7 +49,7 @@ static int fit_types(const struct mf_session *s, const struct mf_target *target,
                 "--descriptor_weights gives %zu weights for %zu descriptors; name them with --descriptor_types",
                 o->match.weights.count, o->match.types.count);
     }
-    if (target->lag != (size_t)o->match.lag && mf_options_given(s->options, "limit-to"))
+    if (target->lag != (size_t)o->match.lag && mf_given(s, "limit-to"))
         return mf_fail(
             MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu; try: characterize --limit_to %ld",
             o->match.lag, o->descriptor_filename && *o->descriptor_filename ? o->descriptor_filename : target->source,
@@ -62,7 +62,7 @@ static int name_file(const struct mf_session *session, struct mf_recon_cmd *o)
 {
     const char *const *words;
 
-    if (mf_options_positional(session->options, &words) == 0) return MF_OK;
+    if (mf_arguments(session, &words) == 0) return MF_OK;
     if (o->descriptor_filename && *o->descriptor_filename)
         return mf_fail(MF_USAGE, "'%s' and --descriptor_filename %s both name descriptors; leave one of them out",
                        words[0], o->descriptor_filename);
@@ -87,7 +87,7 @@ static int check_target(const struct mf_session *session, const struct mf_recon_
 
 static int load_target(const struct mf_session *session, const struct mf_recon_cmd *o, struct mf_target *target)
 {
-    const struct mf_import_opts how = {.lag = mf_options_given(session->options, "limit-to") ? (size_t)o->match.lag : 0,
+    const struct mf_import_opts how = {.lag = mf_given(session, "limit-to") ? (size_t)o->match.lag : 0,
                                        .periodic = !o->match.non_periodic,
                                        .mcrpy = o->match.compat && *o->match.compat,
                                        .threshold = o->match.soft,

@@ -42,8 +42,7 @@ static int check(const struct mf_session *s, void *options)
 {
     const struct smooth *o = options;
 
-    if (mf_options_positional(s->options, NULL) != 1)
-        return mf_fail(MF_USAGE, "one file is needed; try: mesoforge smooth FILE");
+    if (mf_arguments(s, NULL) != 1) return mf_fail(MF_USAGE, "one file is needed; try: mesoforge smooth FILE");
     MF_TRY(mf_crop_check(&o->crop, o->crop_bar));
     if (!(o->strength > 0 && o->strength <= MOST_STRENGTH))
         return mf_fail(MF_USAGE, "--strength %g: above 0 and at most %g voxels", o->strength, MOST_STRENGTH);
@@ -77,26 +76,26 @@ static struct mf_json *facts(const struct mf_session *s, const struct mf_micro *
 
         snprintf(label, sizeof label, "%ld", m->label[p]);
         mf_json_real(fractions, label, (double)is[p] / all);
-        if (s->comm->rank == 0 && !s->common->json)
+        if (s->comm->rank == 0 && !mf_common_of(s)->json)
             printf("  label %ld: volume fraction %.6f, was %.6f\n", m->label[p], (double)is[p] / all,
                    (double)was[p] / all);
     }
     MF_JSON(json, "volume_fractions", fractions, "changed", is[MF_PHASES_MAX]);
-    if (s->comm->rank == 0 && !s->common->json)
+    if (s->comm->rank == 0 && !mf_common_of(s)->json)
         printf("%s: %lld of %.0f voxels changed\n", path, (long long)is[MF_PHASES_MAX], all);
     return json;
 }
 
 static int save(const struct mf_session *s, struct mf_micro *m, const char *path, const struct mf_json *json)
 {
-    char *options = mf_options_yaml(s->options), *text = mf_json_string(json);
+    char *options = mf_options_yaml(mf_options_of(s)), *text = mf_json_string(json);
     struct mf_provenance from = {
-        .command = "smooth", .options = options, .input_hash = m->hash, .seed = s->common->seed, .json = text};
+        .command = "smooth", .options = options, .input_hash = m->hash, .seed = s->settings.seed, .json = text};
     int rc = mf_micro_hash(s->comm, m);
 
-    if (rc == MF_OK && !s->common->dry_run) rc = mf_micro_write(s->comm, path, m, &from);
+    if (rc == MF_OK && !s->settings.dry_run) rc = mf_micro_write(s->comm, path, m, &from);
     if (rc == MF_OK)
-        rc = mf_agree(s->comm, s->common->json && s->comm->rank == 0 ? mf_json_write(json, stdout) : MF_OK);
+        rc = mf_agree(s->comm, mf_common_of(s)->json && s->comm->rank == 0 ? mf_json_write(json, stdout) : MF_OK);
     free(text);
     free(options);
     return rc;
@@ -145,7 +144,7 @@ static int run(struct mf_session *s, void *options)
     char *path = NULL, *stem;
     int rc;
 
-    mf_options_positional(s->options, &files);
+    mf_arguments(s, &files);
     file = files[0];
     rc = mf_micrograph_read(s, file, &spacing, &o->crop, read, &micro);
     free(command);

@@ -222,8 +222,11 @@ static int open_one(const struct mf_comm *comm, const char *path, size_t bytes, 
     MF_TRY(mf_agree(comm, check_limit(path, bytes)));
     MF_TRY(mf_agree(comm, comm->rank == 0 ? prepare(path, bytes, called, &temporary) : MF_OK));
     told = mf_comm_text(comm, temporary);
-    file->temporary = temporary ? temporary : told; /* rank 0's own is the one that a signal takes */
-    if (temporary) free(told);
+    file->temporary = temporary ? temporary : told;
+    if (temporary) /* which create() has registered */
+        free(told);
+    else
+        mf_stop_register_file(told); /* rank 0 may be killed while the disk keeps it from heeding a signal */
     file->path = MF_MUST(strdup(path), "a file name");
     return MF_OK;
 }

@@ -179,6 +179,18 @@ def power(calls, want):
     check(gone_on > 0, "no run had a checkpoint to go on from")
 
 
+def killed_rank():
+    """Of two ranks the one that makes the files is killed, as a launcher kills what a slow disk keeps from ending: the other removes them."""
+    words = ["bench", "io", "--extent", 16, "--seconds", 0.01]
+    for call in range(4, 24) if every else (8, 20):
+        folder = fresh("killed")
+        env = runs.around("FAULTY_", LD_PRELOAD=library, FAULTY_DIR=os.path.abspath(folder), FAULTY_RANK=0, FAULTY_HOW="kill", FAULTY_CALL=call,
+                          OMPI_MCA_odls_base_sigkill_timeout=1)
+        done = runs.run(program, *words, ranks=2, env=env, cwd=folder, timeout=60)
+        left = [n for n in os.listdir(folder) if not n.startswith("mesoforge-flight-") and not n.endswith(".locktest.0")]
+        check(done.status != 0 and left == [], f"rank 0 is killed at call {call}: {done.status} {left} {done.err[-300:]}")
+
+
 def taken_away():
     """The folder of a run goes: it ends by the next file that it writes, on all ranks, and says why."""
     words = ["match", os.path.abspath("t.npy"), "--limit_to", 4, "--add_dimension", 40, "--tolerance", 0, "--max_iter", 100000, "--checkpoint-every", "50ev", "--output", "out.h5"]
@@ -246,6 +258,7 @@ with tempfile.TemporaryDirectory() as home:
     lawful(calls, want)
     power(calls, want)
     together(want)
+    killed_rank()
     taken_away()
     two_runs()
     lost_host()

@@ -12,15 +12,24 @@ struct taken {
     mesoforge_result *result;
 };
 
-/* Every rank gets the whole, or its planes. */
+/* A copy: of the whole, or of this rank's planes. */
 static int get_phase(const mesoforge_session *session, const struct mf_slab *slab, const uint8_t *phase, void **got)
 {
     const size_t n = mf_slab_voxels(slab);
 
     if (!session->slabs || slab->dims[0] == 1) return mf_comm_gather(&session->comm, phase, n, got, NULL);
     *got = malloc(n + 1);
-    if (*got) memcpy(*got, phase, n);
-    return mf_agree(&session->comm, *got ? MF_OK : mf_fail(MF_MEMORY, "no memory for a result of %zu bytes", n));
+    if (!*got) return mf_fail(MF_MEMORY, "no memory for a result of %zu bytes", n);
+    memcpy(*got, phase, n);
+    return MF_OK;
+}
+
+/* Takes the array itself, where it is all that this rank is to get. */
+static int keeps(const struct taken *to, struct mf_micro *micro)
+{
+    const int own = to->session->comm.size == 1 || (to->session->slabs && micro->slab.dims[0] > 1);
+
+    return own && mf_arena_keep(micro->arena, micro->phase, &to->result->kept);
 }
 
 /* @p phase is the result's. */
@@ -52,30 +61,20 @@ static int put(const struct taken *to, const struct mf_micro *micro, const struc
 static int take(void *context, struct mf_micro *micro, const struct mf_json *json)
 {
     const struct taken *to = context;
-    void *phase = NULL;
+    void *phase = micro->phase;
 
-    MF_TRY(get_phase(to->session, &micro->slab, micro->phase, &phase));
+    if (keeps(to, micro))
+        micro->phase = NULL;
+    else
+        MF_TRY(get_phase(to->session, &micro->slab, micro->phase, &phase));
     return put(to, micro, json, phase);
 }
 
-/* The array itself, where nobody has another part of it. */
-static int take_made(void *context, struct mf_micro *micro, const struct mf_json *json)
-{
-    const struct taken *to = context;
-    uint8_t *phase = micro->phase;
-
-    if (to->session->comm.size > 1 || !mf_arena_keep(micro->arena, phase, &to->result->kept))
-        return take(context, micro, json);
-    micro->phase = NULL;
-    return put(to, micro, json, phase);
-}
-
-/* The verb's structure becomes the result, as @p taken takes it. Collective. */
-static int make(mesoforge_session *session, const struct mf_cmd *verb, void *options,
-                int (*taken)(void *context, struct mf_micro *micro, const struct mf_json *json), mesoforge_result *r)
+/* The verb's structure becomes the result. Collective. */
+static int make(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *r)
 {
     struct taken to = {session, r};
-    const struct mf_taker taker = {taken, &to};
+    const struct mf_taker taker = {take, &to};
     int rc;
 
     session->work.session.taker = &taker;
@@ -90,7 +89,7 @@ static int match(mesoforge_session *session, const struct mf_cmd *verb, void *op
     const struct mf_recon_cmd *o = options;
 
     if (o->match.max_iter == 0) return mf_fail(MF_USAGE, "--max_iter 0 makes no structure");
-    MF_TRY(make(session, verb, options, take, r));
+    MF_TRY(make(session, verb, options, r));
     if (r->arrays) return MF_OK;
     return mf_fail(MF_USAGE, "'%s' has the result of this run already; try: read it, or restart=no", o->common.output);
 }
@@ -101,7 +100,7 @@ static int synthesise(mesoforge_session *session, const struct mf_cmd *verb, voi
     const struct synth_opts *o = options;
 
     if (o->samples) return mf_lib_print(session, verb, options, r);
-    return make(session, verb, options, take_made, r);
+    return make(session, verb, options, r);
 }
 
 const struct mf_lib_verb mf_lib_synth = {&mf_cmd_synth, synthesise};

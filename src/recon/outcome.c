@@ -35,7 +35,7 @@ static void fill_micro(struct mf_outcome *out)
 
     *m = (struct mf_micro){.ndim = mf_outcome_ndim(out), .phases = out->result.phases, .phase = out->result.label};
     m->slab = mf_slab_of(out->comm, out->dims, out->comm->rank);
-    m->arena = out->arena;
+    m->arena = out->result.arena;
     for (int p = 0; p < m->phases; ++p) m->label[p] = mf_outcome_label(out->target, p);
     mf_outcome_spacing(out, m->spacing);
     memcpy(m->unit, out->target->unit, sizeof m->unit);
@@ -67,6 +67,11 @@ static int solve(struct mf_outcome *out)
     out->stopped = rc == MF_STOPPED;
     if (rc != MF_OK && !out->stopped) mf_outcome_free(out);
     return rc;
+}
+
+void mf_outcome_taken(struct mf_outcome *out)
+{
+    if (!out->micro.phase) out->result.label = NULL;
 }
 
 void mf_outcome_free(struct mf_outcome *out)

@@ -62,6 +62,10 @@ int mf_outcome_may_choose(const struct mf_outcome *outcome);
  * Collective; refuses (agreed), and then holds nothing. A guest that refuses with MF_STOPPED
  * may have result.label: then result and micro are the best so far. The caller frees the outcome. */
 int mf_outcome_solve(struct mf_outcome *outcome);
+
+/** Its labels are somebody else's now, if nobody has left them in outcome->micro. */
+void mf_outcome_taken(struct mf_outcome *outcome);
+
 void mf_outcome_free(struct mf_outcome *outcome);
 
 static inline int mf_outcome_ndim(const struct mf_outcome *outcome) { return outcome->dims[0] > 1 ? 3 : 2; }

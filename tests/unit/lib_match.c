@@ -45,13 +45,15 @@ static struct host begin(struct steps *steps)
     return h;
 }
 
-/* A structure of @p dims voxels with the volume fraction of the image. */
+/* A structure of @p dims voxels with the volume fraction of the image. It is the array of the run, which begins at a
+ * multiple of 64 bytes; copies begin anywhere. */
 static void check_structure(const mesoforge_result *r, int ndim, const size_t *dims)
 {
     struct mesoforge_array phase = {0};
     size_t voxels = 1, ones = 0, image_ones = 0;
 
     CHECK(mesoforge_result_array(r, 0, &phase) && phase.ndim == ndim);
+    CHECK_SAYS((uintptr_t)phase.data % 64 == 0, "a copy at %p", phase.data);
     for (int a = 0; a < phase.ndim; ++a) {
         CHECK(phase.shape[a] == dims[a]);
         voxels *= phase.shape[a];

@@ -194,6 +194,15 @@ static int plan(struct job *job, struct mf_run *run)
     return make_plan(job);
 }
 
+/* To whoever takes results, and may keep them. Collective. */
+static int give(struct job *job, const struct mf_json *json)
+{
+    const int rc = mf_session_give(job->session, &job->out.micro, json);
+
+    mf_outcome_taken(&job->out);
+    return rc;
+}
+
 /* Whoever takes results also gets the best of a run that is asked to stop: MF_STOPPED then. */
 static int solve_all(struct job *job)
 {
@@ -205,7 +214,7 @@ static int solve_all(struct job *job)
     snprintf(why, sizeof why, "%s", mf_err_text());
     job->out.seconds = mf_now() - job->session->start + job->out.result.elapsed;
     rc = mf_agree(job->session->comm, results(job, &json));
-    if (rc == MF_OK) rc = mf_session_give(job->session, &job->out.micro, json);
+    if (rc == MF_OK) rc = give(job, json);
     mf_json_free(json);
     mf_outcome_free(&job->out);
     return rc == MF_OK ? mf_fail(MF_STOPPED, "%s", why) : rc;
@@ -223,7 +232,7 @@ static int work(void *context, struct mf_run *run, struct mf_json **json)
     MF_TRY(solve_all(job));
     rc = mf_agree(run->comm, write_volume(job, json));
     if (rc == MF_OK) mf_outcome_report(&job->out);
-    if (rc == MF_OK) rc = mf_session_give(job->session, &job->out.micro, *json);
+    if (rc == MF_OK) rc = give(job, *json);
     mf_outcome_free(&job->out);
     return rc;
 }
@@ -267,7 +276,7 @@ static int hand_over(struct job *job, struct mf_json **json)
     if (rc == MF_OK) {
         job->out.seconds = mf_now() - s->start;
         rc = mf_agree(s->comm, results(job, json));
-        if (rc == MF_OK) rc = mf_session_give(job->session, &job->out.micro, *json);
+        if (rc == MF_OK) rc = give(job, *json);
         mf_outcome_free(&job->out);
     }
     mf_run_plan_free(&job->plan);

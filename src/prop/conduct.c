@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/pulse.h"
 #include "src/base/err.h"
 #include "src/base/phase.h"
 #include "src/prop/flow.h"
@@ -82,6 +83,7 @@ static int iterate(struct mf_flow *flow, double k, struct mf_conduct *out)
     for (size_t i = 0; out->steps < MF_CONDUCT_STEPS; ++i) {
         double rz, fall;
 
+        if (flow->opts->heeds) MF_TRY(mf_pulse_all(flow->comm, "conduction"));
         mf_flow_cycle(flow, 0, flow->z, flow->r);
         rz = dot(flow, flow->r, flow->z);
         fall = rz <= 0 ? 0 : step(flow, rz, before > 0 ? rz / before : 0);

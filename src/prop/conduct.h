@@ -42,6 +42,7 @@ struct mf_conduct_opts {
     int (*take)(void *context,
                 const struct mf_conduct_fields *fields); /* NULL, or what sees the solution; collective */
     void *context;
+    int heeds; /* the host of a library may stop it: MF_STOPPED */
 };
 
 /** Refuses (MF_USAGE) conductivities of --conductivity that none can have, or whose contrast is too large. Local. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/elastic.h"
+#include "mpi/pulse.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
@@ -133,6 +134,7 @@ static int iterate(const struct mf_elastic_field *f, double tolerance, struct lo
     for (size_t i = 0; load->steps < MF_ELASTIC_STEPS; ++i) {
         double rz;
 
+        MF_TRY(mf_pulse_all(f->comm, "stiffness"));
         mf_elastic_precondition(f);
         rz = dot(f, f->r, f->z);
         fall[i] = rz <= 0 ? 0 : step(f, load->u, rz, before > 0 ? rz / before : 0);

@@ -184,9 +184,9 @@ int mesoforge_result_save(mesoforge_session *session, mesoforge_result *result, 
 /** Reads a file of descriptors, in a session with trust-files. Collective. */
 int mesoforge_target_load(mesoforge_session *session, const char *path, mesoforge_result **target);
 
-/** Lends a target to a session, under a name that stands for its file: descriptor-filename=@goal. It must stay until
- * mesoforge_field_free(). */
-int mesoforge_field_target(mesoforge_session *session, const char *name, const mesoforge_result *target,
+/** Lends a target to a session, under a name that stands for its file: descriptor-filename=@goal. Or lends a structure,
+ * with its labels, spacing and unit. The result must stay until mesoforge_field_free(). */
+int mesoforge_field_target(mesoforge_session *session, const char *name, const mesoforge_result *result,
                            mesoforge_field **field);
 
 /** The mean of targets with the same labels, lags and directions. Weights sum to 1; NULL: they are equal. */

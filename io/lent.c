@@ -29,6 +29,17 @@ const struct mf_target *mf_lent_target(const char *name)
     return lent ? lent->target : NULL;
 }
 
+/* As the header of a volume of this program. */
+static void take_facts(const struct mf_micro *m, struct mf_array *a)
+{
+    a->own = a->scaled = 1;
+    a->phases = m->phases;
+    for (int p = 0; p < m->phases; ++p) a->label[p] = m->label[p];
+    memcpy(a->name, m->name, sizeof a->name);
+    memcpy(a->spacing, m->spacing, sizeof a->spacing);
+    memcpy(a->unit, m->unit, sizeof a->unit);
+}
+
 int mf_lent_open(struct mf_array *a)
 {
     a->lent = mf_lent_find(a->path);
@@ -40,6 +51,7 @@ int mf_lent_open(struct mf_array *a)
     a->ndim = a->lent->ndim;
     memcpy(a->shape, a->lent->shape, sizeof a->shape);
     if (a->lent->is_slab) a->axes = a->ndim == 4 ? MF_AXES_PHASES_LAST : MF_AXES_PLACES;
+    if (a->lent->micro) take_facts(a->lent->micro, a);
     a->bytes = SIZE_MAX; /* there is no file that may be too short */
     return 1;
 }

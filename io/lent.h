@@ -1,15 +1,16 @@
-/* Arrays and targets in memory that stand for files. A caller lends them under names that begin with '@', and wherever
- * a file is named, such a name may stand. Rule: they are read by the rules of .npy, so a lent array and its file give
- * the same result. */
+/* Arrays, structures and targets in memory that stand for files. A caller lends them under names that begin with '@',
+ * and wherever a file is named, such a name may stand. Rule: arrays are read by the rules of .npy, and structures by
+ * those of this program's volumes. So what is lent and its file give the same result. */
 #ifndef MF_IO_LENT_H
 #define MF_IO_LENT_H
 
 #include "io/array.h"
 #include "src/base/cut.h"
 
+struct mf_micro;
 struct mf_target;
 
-/** A lent array, or target. The caller keeps it, its name and its values as long as it is lent. */
+/** A lent array, structure or target. The caller keeps it, its name and its values as long as it is lent. */
 struct mf_lent {
     const char *name;   /* "@image" */
     const void *values; /* of the element [0][0]... */
@@ -21,7 +22,8 @@ struct mf_lent {
     ptrdiff_t stride[MF_ARRAY_DIMS]; /* bytes from one element to the next along each axis; may be negative or 0 */
     int is_slab;                     /* a volume, of which only these planes are here; values: of the first of them */
     struct mf_span planes;
-    const struct mf_target *target; /* NULL: an array */
+    const struct mf_target *target; /* NULL: an array or structure */
+    const struct mf_micro *micro;   /* NULL, or of a structure: values are its phases; its labels and spacing hold */
     const struct mf_lent *next;
 };
 

@@ -189,6 +189,16 @@ class Structure(_Picture):
         return self.arrays["labels"][self.phase]
 
     @property
+    def spacing(self) -> tuple[float, ...]:
+        """The edges of a voxel along the axes of `array`, in `unit`."""
+        return tuple(self.figures["spacing"])
+
+    @property
+    def unit(self) -> str:
+        """The unit of the spacing, as "um"; "": nobody has said it."""
+        return self.figures["unit"]
+
+    @property
     def seconds(self) -> float | None:
         """How long it took; None: nobody counted."""
         return self.figures.get("seconds")

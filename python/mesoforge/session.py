@@ -105,11 +105,13 @@ def _described(array):
 
 
 def _of_result(handle):
-    """A structure has phases, a target other arrays."""
+    """A structure has phases, and a target the descriptors of every side."""
     first = Array()
     if not lib.mesoforge_result_array(handle, 0, byref(first)):
         return Result(handle)
-    return (Structure if first.name == b"phase" else Target)(handle)
+    if first.name == b"phase":
+        return Structure(handle)
+    return (Target if b"/" in first.name else Result)(handle)
 
 
 _left = []  # handles of sessions that ended inside of a callback, where the library closes none
@@ -210,7 +212,7 @@ class Session:
     def _lend(self, name, value, lent):
         """The word for an array or a target, which is lent until the call ends."""
         field = c_void_p()
-        if isinstance(value, Target):
+        if isinstance(value, Target) or (isinstance(value, Structure) and value._owner):
             check(lib.mesoforge_field_target(self._open(), name.encode(), value._handle(), byref(field)))
         else:
             value = _array(value)

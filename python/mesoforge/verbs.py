@@ -77,6 +77,19 @@ def reconstruct(
     return (session or default()).reconstruct(target, progress=progress, **options)
 
 
+def read(image: Any, *, session: Session | None = None, progress: Progress = None, **options: Any) -> Structure:
+    """Makes a structure of an image or a volume: phases, their labels, and the size of a voxel.
+
+    threshold= makes phases of grey values. spacing= and unit= say how large a voxel is; later calls then know it.
+
+    >>> import numpy
+    >>> scan = read(numpy.linspace(0, 1, 1024).reshape(32, 32), threshold=0.25, spacing=0.5, unit="um")
+    >>> scan.phase.shape, scan.spacing, scan.unit
+    ((32, 32), (0.5, 0.5), 'um')
+    """
+    return run("read", image, session=session, progress=progress, **options)
+
+
 def compare(
     target: Any, *results: Any, session: Session | None = None, progress: Progress = None, **options: Any
 ) -> Result:

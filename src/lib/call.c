@@ -180,7 +180,7 @@ int mf_lib_call(mesoforge_session *session, const struct mf_lib_verb *verb, cons
     if (rc == MF_OK) rc = mf_agree(&session->comm, check(session, &call, result));
     if (rc == MF_OK) rc = work(session, &call, &r);
     end(session, &call);
-    if (rc != MF_OK && !(rc == MF_STOPPED && r && r->arrays)) {
+    if (rc != MF_OK && !(rc == MF_STOPPED && r && r->phase)) {
         mesoforge_result_free(r);
         r = NULL;
     }

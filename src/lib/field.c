@@ -104,15 +104,45 @@ int mesoforge_field_array(mesoforge_session *session, const char *name, const st
     return mf_lib_leave(session, rc == MF_OK ? add(session, name, &lent, field) : rc);
 }
 
-int mesoforge_field_target(mesoforge_session *session, const char *name, const mesoforge_result *target,
+/* The phases of a structure, or of its planes on this rank. */
+static void take_structure(const mesoforge_result *structure, struct mf_lent *lent)
+{
+    const struct mf_slab *slab = &structure->micro.slab;
+    ptrdiff_t step = 1;
+
+    *lent = (struct mf_lent){.values = structure->phase,
+                             .kind = 'u',
+                             .size = 1,
+                             .ndim = structure->micro.ndim,
+                             .is_slab = structure->cut,
+                             .planes = {slab->first, slab->count},
+                             .micro = &structure->micro};
+    for (int i = lent->ndim - 1, axis = 2; i >= 0; --i, --axis) {
+        lent->shape[i] = slab->dims[axis];
+        lent->stride[i] = step;
+        step *= (ptrdiff_t)slab->dims[axis];
+    }
+}
+
+static int take_result(const mesoforge_result *result, struct mf_lent *lent)
+{
+    if (!result || !(result->own || result->phase))
+        return mf_fail(MF_USAGE, "this is neither a target nor a structure, which fields are made of");
+    if (result->own)
+        lent->target = &result->own->target;
+    else
+        take_structure(result, lent);
+    return MF_OK;
+}
+
+int mesoforge_field_target(mesoforge_session *session, const char *name, const mesoforge_result *result,
                            mesoforge_field **field)
 {
     struct mf_lent lent = {0};
     int rc = mf_lib_enter(session);
 
     if (rc != MF_OK) return mf_lib_told(rc);
-    rc = mf_lib_is_target(target);
-    if (rc == MF_OK) lent.target = &target->own->target;
+    rc = take_result(result, &lent);
     return mf_lib_leave(session, rc == MF_OK ? add(session, name, &lent, field) : rc);
 }
 

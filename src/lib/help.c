@@ -69,6 +69,7 @@ static struct mf_json *list_verbs(void)
 {
     struct mf_json *json = mf_json_object(), *list = mf_json_array();
 
+    mf_json_put(list, NULL, describe(&mf_lib_reading, 0));
     for (size_t i = 0; mf_cmds[i]; ++i)
         if (mf_cmds[i]->in_library) mf_json_put(list, NULL, describe(mf_cmds[i], 0));
     mf_json_put(json, "verbs", list);
@@ -81,7 +82,7 @@ static int run(struct mf_session *session, void *options)
     const char *const *words;
     const size_t n = mf_arguments(session, &words);
     size_t used = 0;
-    const struct mf_cmd *verb = n ? mf_cmd_find(n, words, &used) : NULL;
+    const struct mf_cmd *verb = n ? mf_lib_find(n, words, &used) : NULL;
     struct mf_json *json;
     int rc;
 

@@ -61,16 +61,18 @@ int mf_lib_check_runs(const struct mf_options *options);
 /** Is @p word among those of a program, or (@p opens) of a session? */
 int mf_lib_is_word(const char *word, int opens);
 
-enum { MF_RESULT_PATH = 32, MF_RESULT_ARRAYS = 3 * (5 + MF_MORE) + MF_WHOLE };
+enum { MF_RESULT_PATH = 32, MF_RESULT_FIELDS = 6, MF_RESULT_ARRAYS = 3 * (5 + MF_MORE) + MF_WHOLE };
 
 struct mesoforge_result {
-    char name[MF_FIELD_NAME];     /* of its first input */
-    struct mf_characterized *own; /* NULL: it is no characterization */
-    uint8_t *phase;               /* of verbs that make structures: the whole */
-    struct mf_kept kept;          /* the memory of phase; none: it is of malloc() */
-    int cut;                      /* but this rank's planes alone */
-    struct mf_micro micro;        /* its facts, without values */
-    char command[32], *options;   /* of the verb */
+    char name[MF_FIELD_NAME];      /* of its first input */
+    struct mf_characterized *own;  /* NULL: it is no characterization */
+    uint8_t *phase;                /* of verbs that make structures: the whole */
+    struct mf_kept kept;           /* the memory of phase; none: it is of malloc() */
+    int cut;                       /* but this rank's planes alone */
+    struct mf_micro micro;         /* its facts, without values */
+    void *field[MF_RESULT_FIELDS]; /* of properties: the values of its arrays */
+    size_t fields;
+    char command[32], *options; /* of the verb */
     long seed;
     int64_t label[MF_PHASES_MAX];
     char *json;    /* NULL: nobody has asked for it */
@@ -118,10 +120,14 @@ struct mf_lib_verb {
     int (*work)(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *result);
 };
 
-extern const struct mf_lib_verb mf_lib_characterize, mf_lib_match, mf_lib_reconstruct, mf_lib_synth;
+extern const struct mf_lib_verb mf_lib_characterize, mf_lib_match, mf_lib_reconstruct, mf_lib_synth, mf_lib_read,
+    mf_lib_properties;
 
-/** Describes verbs. */
-extern const struct mf_cmd mf_lib_help;
+/** Verbs of the library alone: they describe verbs, and make structures of files. */
+extern const struct mf_cmd mf_lib_help, mf_lib_reading;
+
+/** mf_cmd_find(), which finds those, too. */
+const struct mf_cmd *mf_lib_find(size_t n, const char *const *words, size_t *used);
 
 /** Refuses a verb of the program alone: MF_USAGE. */
 int mf_lib_not_here(const struct mf_cmd *verb);

@@ -32,6 +32,20 @@ static int keeps(const struct taken *to, struct mf_micro *micro)
     return own && mf_arena_keep(micro->arena, micro->phase, &to->result->kept);
 }
 
+/* The object of --json with the size of a voxel. The caller frees. */
+static char *text_of(const struct mf_micro *micro, const struct mf_json *json)
+{
+    char *printed = mf_json_string(json), *text;
+    struct mf_json *whole = mf_json_parse(printed);
+
+    free(printed);
+    mf_json_reals(whole, "spacing", micro->spacing + (3 - micro->ndim), (size_t)micro->ndim);
+    mf_json_text(whole, "unit", micro->unit);
+    text = mf_json_string(whole);
+    mf_json_free(whole);
+    return text;
+}
+
 /* @p phase is the result's. */
 static int put(const struct taken *to, const struct mf_micro *micro, const struct mf_json *json, uint8_t *phase)
 {
@@ -54,7 +68,7 @@ static int put(const struct taken *to, const struct mf_micro *micro, const struc
         r->array[0].planes = slab->dims[0];
     }
     mf_lib_result_add(r, "labels", "i8", sizeof *r->label, 1, &phases, "phase", r->label);
-    r->json = mf_json_string(json);
+    r->json = text_of(micro, json);
     return MF_OK;
 }
 
@@ -103,6 +117,7 @@ static int synthesise(mesoforge_session *session, const struct mf_cmd *verb, voi
     return make(session, verb, options, r);
 }
 
+const struct mf_lib_verb mf_lib_read = {&mf_lib_reading, make};
 const struct mf_lib_verb mf_lib_synth = {&mf_cmd_synth, synthesise};
 const struct mf_lib_verb mf_lib_match = {&mf_cmd_match, match}, mf_lib_reconstruct = {&mf_cmd_reconstruct, match};
 

@@ -77,6 +77,7 @@ void mesoforge_result_free(mesoforge_result *result)
     free(result->own);
     if (!result->kept.memory) free(result->phase);
     mf_kept_free(&result->kept);
+    for (size_t i = 0; i < result->fields; ++i) free(result->field[i]);
     free(result->options);
     free(result->json);
     free(result->printed);

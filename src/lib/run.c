@@ -26,21 +26,31 @@ int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *op
 }
 
 /* Verbs whose results have arrays. */
-static const struct mf_lib_verb *const makers[] = {&mf_lib_characterize, &mf_lib_match, &mf_lib_reconstruct,
-                                                   &mf_lib_synth, NULL};
+static const struct mf_lib_verb *const makers[] = {
+    &mf_lib_characterize, &mf_lib_match, &mf_lib_reconstruct, &mf_lib_synth, &mf_lib_read, &mf_lib_properties, NULL};
+
+/* Verbs that the program has not. */
+static const struct mf_cmd *const own[] = {&mf_lib_help, &mf_lib_reading, NULL};
 
 int mf_lib_not_here(const struct mf_cmd *cmd)
 {
     return mf_fail(MF_USAGE, "%s is a verb of the program alone; try: mesoforge %s in a shell", cmd->name, cmd->name);
 }
 
+const struct mf_cmd *mf_lib_find(size_t n, const char *const *words, size_t *used)
+{
+    *used = 1;
+    for (const struct mf_cmd *const *cmd = own; n && *cmd; ++cmd)
+        if (strcmp(words[0], (*cmd)->name) == 0) return *cmd;
+    return mf_cmd_find(n, words, used);
+}
+
 /* Local. */
 static int find(const char *name, struct mf_lib_verb *verb)
 {
     size_t used;
-    const struct mf_cmd *cmd = name ? mf_cmd_find(1, &name, &used) : NULL;
+    const struct mf_cmd *cmd = name ? mf_lib_find(1, &name, &used) : NULL;
 
-    if (name && strcmp(name, mf_lib_help.name) == 0) cmd = &mf_lib_help;
     if (!cmd) return mf_cmd_none(name != NULL, &name);
     if (!cmd->in_library) return mf_lib_not_here(cmd);
     *verb = (struct mf_lib_verb){cmd, mf_lib_print};

@@ -72,6 +72,10 @@ def structures(alone, session):
     want, got = alone.match(image, **options), session.match(image, **options)
     check(want.slab is None and got.slab == (session.slab(9).start, 9), f"slab {got.slab}")
     check(np.array_equal(want.array[session.slab(9)], got.array), "the planes differ from those of the whole")
+    solve = {"conductivity": [1, 10], "fields": "@"}  # of slabs that are lent as they came, too
+    want, got = alone.run("properties", want, **solve), session.run("properties", got, **solve)
+    wrong = [name for name, values in want.arrays.items() if not np.array_equal(values, got[name])]
+    check(len(want.arrays) == 6 and not wrong, f"on {COMM.size} ranks other bits in {wrong}")
 
 
 def refused(kind, part, call):

@@ -96,7 +96,8 @@ def same_synth():
         check(status == error.code and error.sentence in err, f"{options}: {error}, and the verb: {err}")
         return
     check(status == 0 and np.array_equal(got.phase, np.load(path)), f"synth {options}: other bits; {err}")
-    check(status or plain(got.figures) == plain(json.loads(out)), f"synth {options}: other figures")
+    size = {"spacing": [options.get("spacing", 1)] * len(options["size"]), "unit": options.get("unit", "")}
+    check(status or plain(got.figures) == {**plain(json.loads(out)), **size}, f"synth {options}: other figures")
 
 
 def same_compare():
@@ -199,6 +200,42 @@ def results():
     raises(mesoforge.OutputError, "nowhere", lambda: mesoforge.synth(size=[12, 12]).save("nowhere/own.npy"))
     raises(mesoforge.UsageError, "output=FILE", lambda: mesoforge.run("view", np.eye(8)))
     raises(mesoforge.UsageError, "no verb", lambda: mesoforge.run("synthesise"))
+
+
+def structures():
+    """A structure that is lent has its labels and the size of its voxels, as its file has."""
+    grey = np.random.default_rng(2).random((20, 22))
+    scan = mesoforge.read(grey, threshold="otsu", spacing=[0.5, 0.25], unit="um")
+    check(scan.spacing == (0.5, 0.25) and scan.unit == "um" and scan.phase.dtype == np.uint8, f"{scan.figures}")
+    np.save("grey.npy", grey)
+    said = verb("characterize", "grey.npy", "--threshold", "otsu", "--limit_to", 4, "--json", "--output", "t.h5")
+    check(mesoforge.characterize(scan, limit_to=4).figures["phases"] == said["phases"], "read has other phases")
+    marked = mesoforge.read((grey > 0.4) * 7 + 5, labels=[12, 5])
+    check([one["label"] for one in marked.figures["phases"]] == [12, 5] and set(marked.array.flat) == {5, 12}, f"{marked.figures}")
+    made = mesoforge.match(marked, size=[16, 16], limit_to=4, max_iter=5)
+    check(set(made.array.flat) == {5, 12} and made.spacing == (1, 1), f"labels {set(made.array.flat)}")
+    volume = mesoforge.synth(kind="spheres", size=[10, 12, 14], radius=3, spacing=[1, 0.5, 0.5], unit="um", seed=1)
+    volume.save("volume.h5")
+    words = ("volume.h5", "--conductivity", 1, 10, "--json", "--fields", "fields.vtkhdf")
+    want, got = verb("properties", *words), mesoforge.run("properties", volume, conductivity=[1, 10], fields="@")
+    check(plain(got.figures) == plain(want), f"properties says {got.figures}, and the verb {want}")
+    check(got.axes["flux_x"] == ("z", "y", "x", "component") and got["potential_z"].dtype == np.float32, f"{got}")
+    for axis, k in (("z", 2), ("y", 1), ("x", 0)):
+        mean = got[f"flux_{axis}"][..., k].mean(dtype="f8")
+        check(abs(mean / want["conductivity"][axis] - 1) < 1e-5, f"mean flux along {axis}: {mean}")
+    if h5py:
+        with h5py.File("fields.vtkhdf") as file:
+            same = [np.array_equal(file[f"VTKHDF/PointData/{k}"][()].ravel(), v.ravel()) for k, v in got.arrays.items()]
+            check(len(same) == 6 and all(same), "fields differ from those of the file")
+    flat = mesoforge.run("properties", scan, conductivity=[1, 2], axes="x", fields="@")
+    check(flat["flux_x"].shape == (20, 22, 3) and list(flat.arrays) == ["potential_x", "flux_x"], f"{flat}")
+    raises(mesoforge.UsageError, "of one file", lambda: mesoforge.run("properties", scan, scan, conducting=1, fields="@"))
+    slow = np.random.default_rng(1).integers(0, 2, (64, 64, 64))
+    for inputs, more in (([slow], {"conductivity": [1, 900], "fields": "@"}), ([slow, slow], {"young": [1, 9], "poisson": 0.3})):
+        raises(mesoforge.Stopped, "stopped", lambda: mesoforge.run("properties", *inputs, progress=lambda *_: False, **more))
+    with mesoforge.Session(trust_files=True, threads=1) as session:
+        loaded = mesoforge.read("volume.h5", session=session)
+    check(np.array_equal(loaded.array, volume.array) and loaded.spacing == (1, 0.5, 0.5), f"loaded {loaded.figures}")
 
 
 def mesoforge_info(path):
@@ -360,6 +397,7 @@ def main():
             same_match()
         targets()
         results()
+        structures()
         models()
         bad_inputs()
         left_sessions()

@@ -139,8 +139,8 @@ static void saves(void)
     CHECK(mesoforge_result_save(h.session, r, "x.jpg") == MESOFORGE_USAGE);
     CHECK(mesoforge_result_save(h.session, r, NULL) == MESOFORGE_USAGE);
     CHECK(mesoforge_result_save(h.session, NULL, path) == MESOFORGE_USAGE);
-    CHECK(mesoforge_field_target(h.session, "goal", r, &none) == MESOFORGE_USAGE && !none);
     probe = run(&h, "probe", NULL, NULL);
+    CHECK(mesoforge_field_target(h.session, "goal", probe, &none) == MESOFORGE_USAGE && !none);
     CHECK(mesoforge_result_save(h.session, probe, "x.json") == MESOFORGE_USAGE);
     mesoforge_result_free(r);
     CHECK(mesoforge_target_load(h.session, "none.h5", &r) == MESOFORGE_INPUT && !r);

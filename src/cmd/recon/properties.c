@@ -215,6 +215,7 @@ void mf_properties_fractions(const struct mf_comm *comm, const struct mf_micro *
 /** All but conductivities. */
 static void set_solver(const struct properties *o, struct mf_conduct_opts *opts)
 {
+    opts->heeds = 1;
     opts->tolerance = o->tolerance;
     opts->sides_periodic = strcmp(o->sides, "periodic") == 0;
     opts->boundary = (enum mf_conduct_boundary)mf_words_place("plates|periodic|centres", o->boundary);
@@ -275,15 +276,22 @@ static int conduct_axes(struct mf_session *s, const struct mf_micro *micro, cons
     return MF_OK;
 }
 
-static int conduct_with_fields(struct mf_session *s, const char *path, const struct mf_micro *micro,
+/** Are potential and flux for the host of the library? */
+static int gives_fields(const struct properties *o)
+{
+    return o->taker.take && o->fields && strcmp(o->fields, "@") == 0;
+}
+
+static int conduct_with_fields(struct mf_session *s, const struct properties *o, const struct mf_micro *micro,
                                struct mf_conduct_opts *opts, struct mf_conducted *c)
 {
-    struct mf_properties_fields fields;
+    struct mf_properties_fields fields = {.micro = micro, .most = c->most, .taker = &o->taker};
 
-    if (!path) return conduct_axes(s, micro, opts, c);
-    MF_TRY(mf_properties_fields_open(s, path, micro, c->wanted, c->most, &fields));
+    if (!o->fields) return conduct_axes(s, micro, opts, c);
     opts->take = mf_properties_fields_take;
     opts->context = &fields;
+    if (gives_fields(o)) return conduct_axes(s, micro, opts, c);
+    MF_TRY(mf_properties_fields_open(s, o->fields, micro, c->wanted, c->most, &fields));
     return mf_fields_close(fields.file, conduct_axes(s, micro, opts, c));
 }
 
@@ -304,7 +312,7 @@ static int conduct_file(struct mf_session *s, const struct properties *o, struct
     if (opts.boundary == MF_CONDUCT_PERIODIC || c->stiffness.asked) MF_TRY(warn_of_seams(s, micro, c));
     if (c->stiffness.asked) return mf_stiffness_solve(s, micro, c);
     MF_TRY(find_share(o->edge_for, &c->share));
-    return conduct_with_fields(s, o->fields, micro, &opts, c);
+    return conduct_with_fields(s, o, micro, &opts, c);
 }
 
 static int do_file(struct mf_session *s, const struct properties *o, const char *file, struct mf_conducted *c)
@@ -411,7 +419,7 @@ static int run_files(struct mf_session *s, const struct properties *o, size_t fi
     size_t done = 0;
     int rc = mf_session_may_write(s, mf_common_of(s)->output, ".json");
 
-    if (rc == MF_OK) rc = mf_session_may_write(s, o->fields, ".vtkhdf");
+    if (rc == MF_OK && !gives_fields(o)) rc = mf_session_may_write(s, o->fields, ".vtkhdf");
     if (rc == MF_OK && mf_common_of(s)->output) rc = mf_session_spares(s, mf_common_of(s)->output, files, file);
     if (rc == MF_OK) rc = to_cores(s, o);
     if (mf_stiffness_asked(o))

@@ -7,6 +7,12 @@
 #include "src/prop/elastic.h"
 #include "src/prop/error.h"
 
+/** Takes potential and flux, in the unit of the conductivities. Collective; refuses as it likes. */
+struct mf_properties_taker {
+    int (*take)(void *context, const struct mf_micro *micro, const struct mf_conduct_fields *fields);
+    void *context;
+};
+
 /** The options. The last row is for a run, not for its plan. */
 struct properties {
     struct mf_common common;
@@ -18,6 +24,7 @@ struct properties {
     int crop_bar;
     const char *edge_for, *fields;
     int error_bars;
+    struct mf_properties_taker taker; /* of the library, where fields is "@"; take NULL: there is none */
 };
 
 /** Rows of what is solved. */

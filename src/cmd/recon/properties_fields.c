@@ -22,9 +22,7 @@ int mf_properties_fields_open(struct mf_session *s, const char *path, const stru
     const struct mf_provenance from = {.command = "properties", .options = options, .input_hash = micro->hash};
     int rc;
 
-    *f = (struct mf_properties_fields){.most = most,
-                                       .plane = micro->slab.dims[1] * micro->slab.dims[2],
-                                       .wish = {.name = f->names, .values = f->values}};
+    *f = (struct mf_properties_fields){.micro = micro, .most = most, .wish = {.name = f->names, .values = f->values}};
     for (int a = 0; a < 3; ++a) {
         if (!wanted[a]) continue;
         f->place[a] = (int)f->wish.fields;
@@ -39,9 +37,10 @@ int mf_properties_fields_open(struct mf_session *s, const char *path, const stru
 int mf_properties_fields_take(void *fields, const struct mf_conduct_fields *got)
 {
     const struct mf_properties_fields *f = fields;
-    const size_t i = (size_t)f->place[got->axis];
+    const size_t i = (size_t)f->place[got->axis], *n = f->micro->slab.dims;
 
-    for (size_t k = 0; k < 3 * got->count * f->plane; ++k) got->flux[k] *= (float)f->most;
+    for (size_t k = 0; k < 3 * got->count * n[1] * n[2]; ++k) got->flux[k] *= (float)f->most;
+    if (f->taker) return f->taker->take(f->taker->context, f->micro, got);
     MF_TRY(mf_fields_put(f->file, i, got->first, got->count, got->potential));
     return mf_fields_put(f->file, i + 1, got->first, got->count, got->flux);
 }

@@ -3,15 +3,15 @@
 #define MF_CMD_RECON_PROPERTIES_FIELDS_H
 
 #include "io/fields.h"
-#include "src/cmd/cmd.h"
-#include "src/prop/conduct.h"
+#include "src/cmd/recon/properties.h"
 
 struct mf_properties_fields {
+    const struct mf_micro *micro;
+    double most;                             /* the largest conductivity */
+    const struct mf_properties_taker *taker; /* gets the fields; NULL: the file does */
     char name[6][16];
     const char *names[6];
     int values[6], place[3]; /* place: of the potential along an axis; its flux is the next one */
-    double most;             /* the largest conductivity */
-    size_t plane;            /* voxels of one */
     struct mf_fields_wish wish;
     struct mf_fields *file;
 };
@@ -21,7 +21,7 @@ struct mf_properties_fields {
 int mf_properties_fields_open(struct mf_session *session, const char *path, const struct mf_micro *micro,
                               const int wanted[3], double most, struct mf_properties_fields *fields);
 
-/** For mf_conduct_opts: writes the solution along an axis. */
+/** For mf_conduct_opts: writes the solution along an axis, or gives it away. */
 int mf_properties_fields_take(void *fields, const struct mf_conduct_fields *solution);
 
 #endif

@@ -13,7 +13,7 @@ Options are those of the program's verbs, and what it refuses are exceptions:
 >>> mesoforge.characterize(image, limt_to=8)
 Traceback (most recent call last):
     ...
-mesoforge.errors.UsageError: no option '--limt_to'; try: --limit_to
+mesoforge.errors.UsageError: no option '--limt_to'; try: limit_to=
 
 Lines of the log go to logging.getLogger("mesoforge").
 """
@@ -21,6 +21,7 @@ Lines of the log go to logging.getLogger("mesoforge").
 from .describe import Option, Options, options
 from .errors import DeviceError, Error, InputError, NumericalError, OutOfMemory, OutputError, Stopped, UsageError
 from .library import version
+from .measured import Comparison, Properties
 from .result import Characterization, Result, Structure, Target
 from .session import Session, Slab
 from .table import Table
@@ -35,6 +36,7 @@ from .verbs import (
     plan,
     predict,
     probe,
+    properties,
     read,
     reconstruct,
     run,
@@ -46,6 +48,7 @@ __version__ = version()
 
 __all__ = [
     "Characterization",
+    "Comparison",
     "DeviceError",
     "Error",
     "InputError",
@@ -54,6 +57,7 @@ __all__ = [
     "Options",
     "OutOfMemory",
     "OutputError",
+    "Properties",
     "Result",
     "Session",
     "Slab",
@@ -73,6 +77,7 @@ __all__ = [
     "plan",
     "predict",
     "probe",
+    "properties",
     "read",
     "reconstruct",
     "run",

@@ -1,17 +1,22 @@
 """What the library refuses, as exceptions."""
 
+from __future__ import annotations
+
+import re
+from typing import Any
+
 
 class Error(Exception):
     """A refusal: `sentence` says what is wrong and where, `advice` what to try ("": nothing in particular)."""
 
     code = 70
 
-    def __init__(self, sentence, advice=""):
+    def __init__(self, sentence: str, advice: str = "") -> None:
         super().__init__(sentence, advice)  # all arguments, or an error would not survive pickle
         self.sentence = sentence
         self.advice = advice
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.sentence}; try: {self.advice}" if self.advice else self.sentence
 
 
@@ -52,15 +57,17 @@ class OutputError(Error):
 
 
 class Stopped(Error):
-    """A run was stopped when asked to. `result` is the best so far, with exact volume fractions; None: there is none."""
+    """A run was stopped when asked to. `result` is the best so far, with exact volume fractions; None: there is none.
+    Of a match with realisations it is the list of structures so far."""
 
     code = 75
-    result = None
+    result: Any = None
 
 
-_by_code = {kind.code: kind for kind in Error.__subclasses__()}
+_by_code: dict[int, type[Error]] = {kind.code: kind for kind in Error.__subclasses__()}
 
 
-def of_code(code, sentence, advice):
-    """The exception for a code of the library."""
-    return _by_code.get(code, Error)(sentence, advice)
+def of_code(code: int, sentence: str, advice: str) -> Error:
+    """The exception for a code of the library. The option that it may advise is a keyword argument here."""
+    option = re.fullmatch("--([a-z][a-z0-9_-]*)", advice)
+    return _by_code.get(code, Error)(sentence, option[1].replace("-", "_") + "=" if option else advice)

@@ -8,32 +8,39 @@ import html
 import json
 import os
 import tempfile
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Sequence, Union
 
 import numpy as np
 
 from .errors import UsageError
 from .library import Array, byref, c_void_p, lib
 
+if TYPE_CHECKING:
+    from .session import Session
+
+Path = Union[str, "os.PathLike[str]"]
+_AXES = "zyx"
+
 
 class _Owner:
     """A result of the library, which ends with it."""
 
-    def __init__(self, handle):
+    def __init__(self, handle: c_void_p) -> None:
         self.handle = handle
 
-    def __del__(self, free=lib.mesoforge_result_free):
+    def __del__(self, free: Any = lib.mesoforge_result_free) -> None:
         free(self.handle)
 
 
-def _view(described, owner):
+def _view(described: Array, owner: _Owner) -> np.ndarray[Any, Any]:
     """The values where they stand; they keep the owner."""
     shape, kind = described.shape[: described.ndim], np.dtype(described.type.decode())
-    values = (ctypes.c_char * (int(np.prod(shape)) * kind.itemsize)).from_address(described.data)
+    values: Any = (ctypes.c_char * (int(np.prod(shape)) * kind.itemsize)).from_address(described.data)
     values.owner = owner
     return np.frombuffer(values, kind).reshape(shape)
 
 
-def _rows(value, name=""):
+def _rows(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Scalars of what JSON has, with their names; long lists are left out."""
     if isinstance(value, dict):
         for key, one in value.items():
@@ -45,28 +52,36 @@ def _rows(value, name=""):
         yield name, f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _drawn(draw):
-    """The bytes of a picture that draw(path) writes."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "picture.png")
-        draw(path)
-        with open(path, "rb") as file:
-            return file.read()
+def _session() -> Session:
+    from .session import default
+
+    return default()
 
 
 class Result:
-    """What a call gives: `figures` are what the program prints with --json, `arrays` have names, and `axes` are theirs.
-    Arrays are memory of the library, without a copy. Results can be pickled; their arrays are copied then."""
+    """What a call gives.
+
+    Attributes
+    ----------
+    figures : dict
+        What the program prints with `--json`.
+    arrays : dict of str to ndarray
+        Arrays by their names; `result["name"]` is one of them. They are memory of the library, without a copy.
+    axes : dict of str to tuple of str
+        The names of the axes of each array.
+
+    Results can be pickled; their arrays are copied then.
+    """
 
     ROWS = 24  # of the table in a notebook
 
-    def __init__(self, handle):
-        self._owner = _Owner(handle)
-        self.figures = json.loads(lib.mesoforge_result_json(handle))
-        self.arrays = {}
-        self.axes = {}
-        self.slab = None
-        self._png = None
+    def __init__(self, handle: c_void_p) -> None:
+        self._owner: _Owner | None = _Owner(handle)
+        self.figures: dict[str, Any] = json.loads(lib.mesoforge_result_json(handle))
+        self.arrays: dict[str, np.ndarray[Any, Any]] = {}
+        self.axes: dict[str, tuple[str, ...]] = {}
+        self.slab: tuple[int, int] | None = None
+        self._png: bytes | None = None
         described = Array()
         while lib.mesoforge_result_array(handle, len(self.arrays), byref(described)):
             name = described.name.decode()
@@ -75,68 +90,94 @@ class Result:
                 self.slab = (described.first, described.planes)
             self.axes[name] = tuple(described.axes.decode().split())
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_owner": None}
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
         return self.arrays[name]
 
-    def __repr__(self):
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.arrays)
+
+    def __repr__(self) -> str:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays.items())
         return f"{type(self).__name__}({shapes or ', '.join(self.figures)})"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         rows = list(_rows(self.figures))[: self.ROWS]
         cells = "".join(f"<tr><td>{html.escape(key)}</td><td>{html.escape(value)}</td></tr>" for key, value in rows)
         return f"<table>{cells}</table>"
 
-    def _handle(self):
+    def _handle(self) -> c_void_p:
         if self._owner is None:
             raise UsageError("a result that was pickled is arrays and figures alone", "the result itself")
         return self._owner.handle
 
-    def save(self, path: str | os.PathLike, *, session=None) -> None:
-        """Writes a file; its ending chooses the format. A structure becomes .h5, .vtkhdf, .npy, .tif or, of an image,
-        .png. A target becomes an .h5 file of descriptors, or its picture, .png. Other results become .json."""
-        path = os.fspath(path)
-        if type(self) is Result:
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(self.figures, file, indent=2)
-            return
+    def save(self, path: Path, *, session: Session | None = None) -> None:
+        """Writes a file of the figures, as JSON."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.figures, file, indent=2)
+
+
+class _Saved(Result):
+    """A result that the library writes, and draws: notebooks show its picture above the figures."""
+
+    def save(self, path: Path, *, session: Session | None = None) -> None:
+        """Writes a file; its ending chooses the format.
+
+        Parameters
+        ----------
+        path
+            Of a structure .h5, .vtkhdf, .npy, .tif or, of an image, .png. Of a target .h5, or .png for its picture.
+        """
         session = session or _session()
         with session._call_of(None):
-            session._ask(lib.mesoforge_result_save, self._handle(), path.encode())
+            session._ask(lib.mesoforge_result_save, self._handle(), os.fspath(path).encode())
 
-
-class _Picture(Result):
-    """A result with a picture, which notebooks show above the figures."""
+    def _draw(self, path: str) -> None:
+        raise NotImplementedError
 
     def _repr_png_(self) -> bytes:
         if self._png is None:
-            self._png = _drawn(self._draw)
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "picture.png")
+                self._draw(path)
+                with open(path, "rb") as file:
+                    self._png = file.read()
         return self._png
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         picture = base64.b64encode(self._repr_png_()).decode()
         return f'<img src="data:image/png;base64,{picture}" style="width:100%;max-width:60em"/>{super()._repr_html_()}'
 
 
-class Target(_Picture):
-    """The descriptors of an image or a volume, by the names of the data sets in the program's file ("all/s2",
-    docs/FILES.md). match() and reconstruct() make structures that have them."""
+class Target(_Saved):
+    """The descriptors of an image or a volume. match() and reconstruct() make structures that have them.
 
-    def _draw(self, path):
+    `arrays` has them by the names of the data sets in the program's file (docs/FILES.md): "all/s2" is S2 with the axes
+    phase, level, du, dv. Lags are in voxels. In a notebook a target shows its pictures.
+
+    Examples
+    --------
+    >>> import mesoforge, numpy
+    >>> target = mesoforge.characterize(numpy.eye(32, dtype="u1"), limit_to=4)
+    >>> s2 = target["all/s2"][1, 0]           # of phase 1, at full resolution
+    >>> s2.shape, float(s2[3, 3])             # lag 0 is in the middle
+    ((7, 7), 0.03125)
+    """
+
+    def _draw(self, path: str) -> None:
         self.save(path)
 
     @staticmethod
-    def measure(image, **options) -> Target:
+    def measure(image: Any, **options: Any) -> Target:
         """characterize(), by another name."""
-        from . import characterize
+        from .verbs import characterize
 
         return characterize(image, **options)
 
     @classmethod
-    def load(cls, path: str | os.PathLike, *, session=None) -> Target:
+    def load(cls, path: Path, *, session: Session | None = None) -> Target:
         """Reads a file of descriptors. Its session trusts files: Session(trust_files=True)."""
         session, target = session or _session(), c_void_p()
         with session._call_of(None):
@@ -144,7 +185,9 @@ class Target(_Picture):
         return cls(target)
 
     @classmethod
-    def mean(cls, targets, weights=None, *, session=None) -> Target:
+    def mean(
+        cls, targets: Iterable[Target], weights: Sequence[float] | None = None, *, session: Session | None = None
+    ) -> Target:
         """The mean of targets with the same labels, lags and directions; weights sum to 1."""
         session, mean, targets = session or _session(), c_void_p(), list(targets)
         for one in targets:
@@ -173,20 +216,44 @@ class Target(_Picture):
 Characterization = Target
 
 
-class Structure(_Picture):
-    """A structure: `phase` [z][y][x] or [y][x] has the numbers of phases, `array` their labels. In a session with
-    slabs=True they are planes of this rank, and `slab` has the number of the first one and that of all planes; else
-    `slab` is None."""
+class Structure(_Saved):
+    """A structure of phases, with the size of its voxels. Calls take it as an image, and know its labels and spacing.
+
+    In a session with slabs=True it has the planes of this rank, and `slab` has the number of the first one and that of
+    all planes; else `slab` is None.
+
+    Examples
+    --------
+    >>> import mesoforge
+    >>> made = mesoforge.synth(kind="spheres", size=[16, 24, 24], radius=4, seed=1, spacing=0.5, unit="um")
+    >>> made.shape, made.spacing, made.unit, made.labels
+    ((16, 24, 24), (0.5, 0.5, 0.5), 'um', (0, 1))
+    >>> made.slice("z", 8).shape
+    (24, 24)
+    >>> round(sum(made.fractions.values()), 12)
+    1.0
+    """
 
     @property
-    def phase(self) -> np.ndarray:
-        """The number of the phase of each voxel."""
+    def phase(self) -> np.ndarray[Any, Any]:
+        """The number of the phase of each voxel, u1 [z][y][x] or [y][x]. It is not copied."""
         return self.arrays["phase"]
 
     @property
-    def array(self) -> np.ndarray:
-        """The label of each voxel, as in the image."""
-        return self.arrays["labels"][self.phase]
+    def array(self) -> np.ndarray[Any, Any]:
+        """The label of each voxel, as in the image; a new array."""
+        labels: np.ndarray[Any, Any] = self.arrays["labels"][self.phase]
+        return labels
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """The label of each phase."""
+        return tuple(map(int, self.arrays["labels"]))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents [voxels]."""
+        return tuple(map(int, self.phase.shape))
 
     @property
     def spacing(self) -> tuple[float, ...]:
@@ -196,21 +263,52 @@ class Structure(_Picture):
     @property
     def unit(self) -> str:
         """The unit of the spacing, as "um"; "": nobody has said it."""
-        return self.figures["unit"]
+        return str(self.figures["unit"])
+
+    @property
+    def fractions(self) -> dict[int, float]:
+        """The volume fraction of each label, of the planes that are here."""
+        counts = np.bincount(self.phase.ravel(), minlength=len(self.labels))
+        return {label: int(n) / max(1, self.phase.size) for label, n in zip(self.labels, counts)}
 
     @property
     def seconds(self) -> float | None:
         """How long it took; None: nobody counted."""
         return self.figures.get("seconds")
 
-    def __array__(self, dtype=None, copy=None):
+    def slice(self, axis: str = "z", index: int | None = None) -> np.ndarray[Any, Any]:
+        """The labels of one plane of a volume.
+
+        Parameters
+        ----------
+        axis
+            The normal of the plane: "z", "y" or "x".
+        index
+            Its number; the middle one if left out.
+        """
+        axes = _AXES[-self.phase.ndim :]
+        if len(axes) < 3 or axis not in axes:
+            raise UsageError(f"there are no slices along {axis!r} of a structure with the axes {' '.join(axes)}")
+        at = axes.index(axis)
+        plane = self.phase.take(self.shape[at] // 2 if index is None else index, at)
+        labels: np.ndarray[Any, Any] = self.arrays["labels"][plane]
+        return labels
+
+    @classmethod
+    def load(cls, path: Path, *, session: Session | None = None, **options: Any) -> Structure:
+        """read(), by another name: a file of save(), or of another program. All but .npy needs a session that trusts
+        files: Session(trust_files=True)."""
+        from .verbs import read
+
+        return read(path, session=session, **options)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.asarray(self.array, dtype)
 
-    def _draw(self, path):
+    def _draw(self, path: str) -> None:
         _session().run("view", self, output=path)
 
 
-def _session():
-    from .session import default
-
-    return default()
+def numbers(value: Mapping[str, Any], keys: Iterable[str] = _AXES) -> dict[str, float]:
+    """The numbers by axes."""
+    return {key: value[key] for key in keys if value.get(key) is not None}

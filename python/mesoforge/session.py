@@ -12,6 +12,7 @@ import numpy as np
 
 from .errors import InputError, UsageError
 from .library import AXES, GO_ON, TAKE_LINE, Array, address_of, byref, c_void_p, check, lib
+from .measured import Comparison, Properties
 from .result import Result, Structure, Target
 
 _log = logging.getLogger("mesoforge")
@@ -104,14 +105,17 @@ def _described(array):
     return described
 
 
-def _of_result(handle):
-    """A structure has phases, and a target the descriptors of every side."""
+def _of_result(verb, handle):
+    """A structure has phases, and a target descriptors."""
+    if verb in _KINDS:
+        return _KINDS[verb](handle)
     first = Array()
     if not lib.mesoforge_result_array(handle, 0, byref(first)):
         return Result(handle)
-    if first.name == b"phase":
-        return Structure(handle)
-    return (Target if b"/" in first.name else Result)(handle)
+    return (Structure if first.name == b"phase" else Target)(handle)
+
+
+_KINDS = {"properties": Properties, "compare": Comparison}
 
 
 _left = []  # handles of sessions that ended inside of a callback, where the library closes none
@@ -128,13 +132,34 @@ def _close_left():
             _close(*_left.pop(0))
 
 
+def _realised(make, options):
+    """A structure; or with realisations a list of them, with seeds that follow each other as the verb's do. A call that
+    is stopped has the list so far."""
+    count, seed, output = (options.pop(name, None) for name in ("realisations", "seed", "output"))
+    if count is None:
+        return make(seed=seed, output=output, **options)
+    if count < 1:
+        raise UsageError(f"{count} realisations are none", "realisations=5")
+    made = []
+    for one in range(seed or 0, (seed or 0) + count):
+        stem, ending = os.path.splitext(os.fspath(output or ""))
+        try:
+            made.append(make(seed=one, output=f"{stem}_seed{one}{ending}" if output and count > 1 else output, **options))
+        except BaseException as error:
+            best = getattr(error, "result", None)
+            with contextlib.suppress(AttributeError):  # of an exception that takes none
+                error.result = made + ([best] if best else [])
+            raise
+    return made
+
+
 class Session:
     """Where calls compute: how many threads they have, how much memory, which ranks.
 
     >>> import numpy as np
     >>> with Session(threads=1, memory_limit=100) as session:
     ...     result = session.characterize(np.eye(32, dtype=bool), limit_to=4)
-    >>> result.arrays["all/fraction"][1, 0]
+    >>> float(result["all/fraction"][1, 0])
     0.03125
 
     Without one, functions of the module use a session of their thread, with all cores. One thread at a time uses a
@@ -222,7 +247,9 @@ class Session:
 
     def _lend_options(self, options, lent):
         for name, value in options.items():
-            if isinstance(value, dict):  # arrays by their names
+            if isinstance(value, dict) and all(np.ndim(one) == 0 for one in value.values()):  # numbers by their names
+                value = [_word(key, one).replace("'", "") for key, one in value.items()]
+            elif isinstance(value, dict):  # arrays by their names
                 value = [f"{key}={self._lend(f'{name}-{key}.npy', one, lent)}" for key, one in value.items()]
             elif isinstance(value, (Slab, Result)) or (
                 isinstance(value, np.ndarray) and (value.ndim > 1 or name == "mask")
@@ -268,17 +295,18 @@ class Session:
 
     def match(self, *images, target=None, progress=None, **options) -> Structure:
         """See `mesoforge.match`."""
-        if target is None:
-            return self.run("match", *images, progress=progress, **options)
-        if images:
+        if target is not None and images:
             raise UsageError("match has a target, and images")
-        return self.reconstruct(target, progress=progress, **options)
+        if target is not None:
+            return self.reconstruct(target, progress=progress, **options)
+        return _realised(lambda **own: self.run("match", *images, progress=progress, **own), options)
 
     def reconstruct(self, target, *, progress=None, **options) -> Structure:
         """See `mesoforge.reconstruct`."""
-        if isinstance(target, dict):
-            return self.run("reconstruct", target=target, progress=progress, **options)
-        return self.run("reconstruct", target, progress=progress, **options)
+        inputs = () if isinstance(target, dict) else (target,)
+        if not inputs:
+            options["target"] = target
+        return _realised(lambda **own: self.run("reconstruct", *inputs, progress=progress, **own), options)
 
     def run(self, verb, *inputs, progress=None, **options) -> Result:
         """See `mesoforge.run`."""
@@ -334,7 +362,7 @@ class Session:
             text = _words(dict(self._lend_options(options, lent)))
             with self._holding_signals():
                 code = lib.mesoforge_run(handle, verb.encode(), words, text, byref(result))
-            made = _of_result(result) if result else None
+            made = _of_result(verb, result) if result else None
             self._settle(code, made)
             return made
         finally:

@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Sequence, Union, overload
 
 from .errors import DeviceError, UsageError
+from .measured import Comparison, Properties
 from .result import Result, Structure, Target
 from .session import Session, default
 
 Progress = Optional[Callable[[str, Optional[float]], object]]
+Numbers = Union[float, Sequence[float], None]
+Words = Union[str, Sequence[str], None]
 
 
-def run(verb: str, *inputs: Any, session: Session | None = None, progress: Progress = None, **options: Any) -> Result:
-    """Runs any verb that prints an object with --json, as "properties" or "plan match".
+def run(verb: str, *inputs: Any, session: Session | None = None, progress: Progress = None, **options: Any) -> Any:
+    """Runs any verb that prints an object with `--json`, as "smooth" or "train regress".
 
-    Inputs are arrays, targets and structures, or paths of files. `figures` of the result is the object.
+    Parameters
+    ----------
+    verb
+        `options()` lists them.
+    *inputs
+        Arrays, targets and structures, or paths of files.
+    session
+        Where it runs; the thread's own session if left out.
+    progress
+        As of match().
+    **options
+        Those of the verb: `options(verb)` has a line for each.
 
+    Returns
+    -------
+    Result
+        `figures` is the object.
+
+    Examples
+    --------
     >>> import numpy
     >>> run("info", numpy.eye(8, dtype="u1")).figures["shape"]
     [8, 8]
@@ -24,98 +45,405 @@ def run(verb: str, *inputs: Any, session: Session | None = None, progress: Progr
     return (session or default()).run(verb, *inputs, progress=progress, **options)
 
 
-def characterize(image: Any, *, session: Session | None = None, progress: Progress = None, **options: Any) -> Target:
-    """Measures the descriptors of an image [y][x] or a volume [z][y][x].
+def read(
+    image: Any,
+    *,
+    threshold: float | str | None = None,
+    labels: Sequence[int] | None = None,
+    spacing: Numbers = None,
+    unit: str | None = None,
+    session: Session | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Structure:
+    """Makes a structure of an image or a volume: phases, their labels, and the size of a voxel.
 
-    image: an array of labels, grey values or phases side by side, as any array of NumPy (it is not copied), a picture
-    of PIL, or the path of an .npy file. A masked array leaves out what it masks.
-    options: those of `mesoforge characterize`, as limit_to=16, isotropic=True, measures=["surface", "euler"].
-    mask=ARRAY leaves out the voxels where it is above 0, beside those that a masked array masks.
-    progress: as of match().
+    Parameters
+    ----------
+    image
+        As of characterize(), or the path of a file.
+    threshold
+        Makes phases of grey values: "otsu", or phase 1 is above this value.
+    labels
+        The labels that are phases 0, 1, ...
+    spacing, unit
+        The edge of a voxel [unit]: one number, or one for each axis. Later calls then know it.
+    **options
+        `options("read")` lists them.
 
+    Examples
+    --------
+    >>> import numpy
+    >>> scan = read(numpy.linspace(0, 1, 1024).reshape(32, 32), threshold=0.25, spacing=0.5, unit="um")
+    >>> scan.shape, scan.spacing, scan.unit, scan.fractions
+    ((32, 32), (0.5, 0.5), 'um', {0: 0.25, 1: 0.75})
+    """
+    own = {"threshold": threshold, "labels": labels, "spacing": spacing, "unit": unit}
+    made: Structure = run("read", image, session=session, progress=progress, **own, **options)
+    return made
+
+
+def characterize(
+    image: Any,
+    *,
+    limit_to: int | None = None,
+    descriptor_types: Words = None,
+    measures: Words = None,
+    threshold: float | str | None = None,
+    labels: Sequence[int] | None = None,
+    mask: Any = None,
+    session: Session | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Target:
+    """Measures the descriptors of an image or a volume.
+
+    Parameters
+    ----------
+    image
+        An array [y][x] or [z][y][x] of labels, grey values or phases side by side. It is read where it stands. Or a
+        structure, a picture of PIL, or the path of an .npy file. A masked array leaves out what it masks.
+    limit_to
+        Correlations have lags below this [voxels].
+    descriptor_types
+        Further descriptors, as ["FFTCorrelations", "LinealPath"].
+    measures
+        Further numbers, as ["surface", "euler"].
+    threshold
+        Makes phases of grey values: "otsu", or phase 1 is above this value.
+    labels
+        The labels that are phases 0, 1, ...
+    mask
+        An array like the image; voxels where it is above 0 do not count.
+    session, progress
+        As of run() and match().
+    **options
+        `options("characterize")` lists them.
+
+    Returns
+    -------
+    Target
+        Arrays by name, as "all/s2", and their axes.
+
+    Examples
+    --------
     >>> import numpy
     >>> grey = numpy.linspace(0, 1, 1024).reshape(32, 32)
-    >>> characterize(grey, threshold=0.25, limit_to=8).figures["phases"][1]["volume_fraction"]
+    >>> target = characterize(grey, threshold=0.25, limit_to=8)
+    >>> target.figures["phases"][1]["volume_fraction"]
     0.75
+    >>> target["all/s2"].shape, target.axes["all/s2"]
+    ((2, 2, 15, 15), ('phase', 'level', 'du', 'dv'))
     """
-    return (session or default()).characterize(image, progress=progress, **options)
+    own = {"limit_to": limit_to, "descriptor_types": descriptor_types, "measures": measures, "threshold": threshold}
+    session = session or default()
+    return session.characterize(image, progress=progress, labels=labels, mask=mask, **own, **options)
+
+
+@overload
+def match(
+    *images: Any,
+    target: Any = None,
+    size: Sequence[int] | None = None,
+    limit_to: int | None = None,
+    seed: int | None = None,
+    max_iter: int | None = None,
+    descriptor_types: Words = None,
+    property: dict[str, float] | None = None,
+    conductivity: Sequence[float] | None = None,
+    realisations: int,
+    output: Any = None,
+    session: Session | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> list[Structure]: ...
+
+
+@overload
+def match(
+    *images: Any,
+    target: Any = None,
+    size: Sequence[int] | None = None,
+    limit_to: int | None = None,
+    seed: int | None = None,
+    max_iter: int | None = None,
+    descriptor_types: Words = None,
+    property: dict[str, float] | None = None,
+    conductivity: Sequence[float] | None = None,
+    realisations: None = None,
+    output: Any = None,
+    session: Session | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Structure: ...
 
 
 def match(
-    *images: Any, target: Any = None, session: Session | None = None, progress: Progress = None, **options: Any
-) -> Structure:
-    """Makes a structure with the statistics of an image or a volume, as `mesoforge match` does.
+    *images: Any,
+    target: Any = None,
+    size: Sequence[int] | None = None,
+    limit_to: int | None = None,
+    seed: int | None = None,
+    max_iter: int | None = None,
+    descriptor_types: Words = None,
+    property: dict[str, float] | None = None,
+    conductivity: Sequence[float] | None = None,
+    realisations: int | None = None,
+    output: Any = None,
+    session: Session | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Structure | list[Structure]:
+    """Makes a structure with the statistics of an image or a volume.
 
-    images: one as of characterize(), or three for the normals z, y and x. Or target=, as of reconstruct().
-    options: those of the verb, as size=[64, 64, 64], seed=3, limit_to=16.
-    progress: a function of what is done and its share (0 to 1, or None). Where it returns False or another false value,
-    Stopped is raised; None goes on. Its `result` is the best so far. Ctrl-C ends the call before the next evaluation,
-    and so does any exception that a handler of a signal raises: that exception has the `result`.
-    output="FILE.h5" also writes the program's file; with restart="auto" a stopped run goes on from its checkpoint.
+    Parameters
+    ----------
+    *images
+        One as of characterize(), or three for the normals z, y and x.
+    target
+        Instead of images, as of reconstruct().
+    size
+        Extents of the result [voxels]: [ny, nx], or [nz, ny, nx]. Those of the input if left out.
+    limit_to
+        Correlations are matched at lags below this [voxels].
+    seed
+        Of all random numbers; 0 if left out.
+    max_iter
+        Most evaluations of the loss.
+    descriptor_types
+        What is matched, as ["FFTCorrelations", "Variation"]. Chosen from the image if left out.
+    property, conductivity
+        Conductivities that the result shall have, as {"conductivity_z": 3.0}, and those of labels 0, 1, ...
+    realisations
+        Makes a list of so many structures, with the seeds seed, seed + 1, ...
+    output
+        A file that the structure is written to as well. With restart="auto" a stopped run goes on from its checkpoint.
+    session
+        Where it runs; the thread's own session if left out.
+    progress
+        A function of what is done and its share, 0 to 1 or None. Where it returns False, Stopped is raised.
+    **options
+        `options("match")` lists them.
 
+    Returns
+    -------
+    Structure
+        `array` has labels, `phase` the numbers of phases. A list of them with realisations.
+
+    Raises
+    ------
+    Stopped
+        `result` is the best so far. Ctrl-C ends the call before the next evaluation, and so does any exception that a
+        handler of a signal raises: that exception has the `result`, too.
+
+    Examples
+    --------
     >>> import numpy
     >>> image = numpy.indices((32, 32)).sum(axis=0) // 4 % 2 * 255
     >>> made = match(image, labels=[0, 255], size=[24, 24], limit_to=8, max_iter=10)
-    >>> made.array.shape, int(made.array.max())
-    ((24, 24), 255)
+    >>> made.array.shape, made.labels
+    ((24, 24), (0, 255))
+    >>> members = match(image // 255, size=[16, 16], limit_to=4, max_iter=5, realisations=3, seed=7)
+    >>> [one.figures["seed"] for one in members]
+    [7, 8, 9]
     """
-    return (session or default()).match(*images, target=target, progress=progress, **options)
+    own = {"size": size, "limit_to": limit_to, "seed": seed, "max_iter": max_iter, "descriptor_types": descriptor_types}
+    more = {"property": property, "conductivity": conductivity, "realisations": realisations, "output": output}
+    session = session or default()
+    made: Structure | list[Structure] = session.match(
+        *images, target=target, progress=progress, **own, **more, **options
+    )
+    return made
 
 
 def reconstruct(
-    target: Any, *, session: Session | None = None, progress: Progress = None, **options: Any
+    target: Any,
+    *,
+    size: Sequence[int] | None = None,
+    seed: int | None = None,
+    max_iter: int | None = None,
+    session: Session | None = None,
+    progress: Progress = None,
+    **options: Any,
 ) -> Structure:
-    """Makes a structure with the statistics of a target, as `mesoforge reconstruct` does.
+    """Makes a structure with the statistics of a target.
 
-    target: what characterize() gives, the path of a file of descriptors, or arrays by the names of descriptors.
+    Parameters
+    ----------
+    target
+        What characterize() gives, the path of a file of descriptors, or arrays by the names of descriptors.
+    size, seed, max_iter, session, progress
+        As of match().
+    **options
+        `options("reconstruct")` lists them.
 
+    Examples
+    --------
     >>> import numpy
     >>> target = characterize(numpy.indices((32, 32)).sum(axis=0) // 4 % 2, limit_to=8)
     >>> reconstruct(target, size=[24, 24], max_iter=10).array.shape
     (24, 24)
     """
-    return (session or default()).reconstruct(target, progress=progress, **options)
+    session = session or default()
+    made: Structure = session.reconstruct(target, progress=progress, size=size, seed=seed, max_iter=max_iter, **options)
+    return made
 
 
-def read(image: Any, *, session: Session | None = None, progress: Progress = None, **options: Any) -> Structure:
-    """Makes a structure of an image or a volume: phases, their labels, and the size of a voxel.
+def properties(
+    *structures: Any,
+    conductivity: Sequence[float] | None = None,
+    conducting: int | Sequence[int] | None = None,
+    boundary: str | None = None,
+    axes: Words = None,
+    young: Numbers = None,
+    poisson: Numbers = None,
+    stiffness: Sequence[float] | None = None,
+    fields: Any = None,
+    error_bars: bool = False,
+    session: Session | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Properties:
+    """Computes the effective conductivity or the stiffness of structures, as docs/PROPERTIES.md explains.
 
-    threshold= makes phases of grey values. spacing= and unit= say how large a voxel is; later calls then know it.
+    Diffusion is conduction, too: conductivity=[0, 1] lets phase 1 carry, and the result has its tortuosity factor.
 
+    Parameters
+    ----------
+    *structures
+        Images or volumes as of characterize(). Of several there is a mean with its 95 % interval.
+    conductivity
+        Of labels 0, 1, ...; 0: an insulator. The result has the same unit.
+    conducting
+        Or the labels with conductivity 1; the others are insulators.
+    boundary
+        "plates" (the default), "periodic" or "centres" (PoreSpy's).
+    axes
+        Along which axes, as "x"; along all if left out.
+    young, poisson
+        Computes the stiffness instead: Young's moduli of labels 0, 1, ..., and their Poisson ratios.
+    stiffness
+        The same of cubic phases: C11, C12, C44 of each label.
+    fields
+        True: the result has the arrays "potential_x" [z][y][x], 0 to 1, and "flux_x" [z][y][x][3] along x, y and z,
+        and so for the other axes. A path FILE.vtkhdf: they are written there.
+    error_bars
+        The errors of the grid and of the sample as well; takes about three times as long.
+    session, progress
+        As of run() and match().
+    **options
+        `options("properties")` lists them.
+
+    Returns
+    -------
+    Properties
+        `conductivity`, `tortuosity_factor`, `stiffness`, `moduli`, `bounds`, `table()`.
+
+    Examples
+    --------
     >>> import numpy
-    >>> scan = read(numpy.linspace(0, 1, 1024).reshape(32, 32), threshold=0.25, spacing=0.5, unit="um")
-    >>> scan.phase.shape, scan.spacing, scan.unit
-    ((32, 32), (0.5, 0.5), 'um')
+    >>> layers = numpy.arange(16)[:, None, None] // 4 % 2 + numpy.zeros((16, 16, 16), int)
+    >>> found = properties(layers, conductivity=[1, 10])
+    >>> round(found.conductivity["x"], 3), round(found.conductivity["z"], 3)
+    (5.5, 1.818)
+    >>> [round(bound, 3) for bound in found.bounds["wiener"]]
+    [1.818, 5.5]
+    >>> flow = properties(layers, conductivity=[1, 10], axes="x", fields=True)
+    >>> flow["potential_x"].shape, flow["flux_x"].shape, round(float(flow["flux_x"][..., 0].mean()), 3)
+    ((16, 16, 16), (16, 16, 16, 3), 5.5)
+    >>> cell = properties(layers, young=[1, 10], poisson=0.3)
+    >>> cell.stiffness.shape, cell.moduli["young"] < 5.5
+    ((6, 6), True)
     """
-    return run("read", image, session=session, progress=progress, **options)
+    conduction = {"conductivity": conductivity, "conducting": conducting, "boundary": boundary, "axes": axes}
+    elastic = {"young": young, "poisson": poisson, "stiffness": stiffness}
+    more = {"fields": "@" if fields is True else fields or None, "error_bars": error_bars or None}
+    made: Properties = run(
+        "properties", *structures, session=session, progress=progress, **conduction, **elastic, **more, **options
+    )
+    return made
 
 
 def compare(
     target: Any, *results: Any, session: Session | None = None, progress: Progress = None, **options: Any
-) -> Result:
-    """Compares structures with one that they should look like, as `mesoforge compare` does.
+) -> Comparison:
+    """Compares structures with one that they should look like, by descriptors and measures.
 
+    Parameters
+    ----------
+    target
+        An image, a volume or a target, as of characterize(); or the path of a dataset.
+    *results
+        What is compared with it.
+    session, progress
+        As of run() and match().
+    **options
+        `options("compare")` lists them; limit_to=8 takes lags below 8.
+
+    Returns
+    -------
+    Comparison
+        `score` is 0 where both are alike, and 0.5 where they plainly differ. `errors()` and `table()` have the rest.
+
+    Examples
+    --------
     >>> import numpy
     >>> image = numpy.indices((32, 32)).sum(axis=0) // 4 % 2
-    >>> compare(image, image, limit_to=8).figures["results"][0]["score"]
+    >>> found = compare(image, image, limit_to=8)
+    >>> found.score
     0.0
+    >>> found.errors()[2]
+    {'measure': 'chords', 'z': 0.0}
     """
-    return run("compare", target, *results, session=session, progress=progress, **options)
+    made: Comparison = run("compare", target, *results, session=session, progress=progress, **options)
+    return made
 
 
-def synth(*, session: Session | None = None, progress: Progress = None, **options: Any) -> Structure | Result:
-    """Makes a structure with known statistics; with num_samples= and output="FILE.h5" a dataset for training.
+def synth(
+    *,
+    kind: str | None = None,
+    size: Sequence[int] | None = None,
+    volume_fraction: Numbers = None,
+    seed: int | None = None,
+    session: Session | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Any:
+    """Makes a structure with known statistics.
 
+    Parameters
+    ----------
+    kind
+        "gaussian" (the default), "spheres", "hard-spheres", "fibres", "voronoi", "lamellae", "checkerboard", "cracks".
+    size
+        Extents [voxels]: [ny, nx], or [nz, ny, nx].
+    volume_fraction
+        Of phases 1, 2, ..., or of all.
+    seed
+        Of all random numbers; 0 if left out.
+    session, progress
+        As of run() and match().
+    **options
+        `options("synth")` lists them, as radius=4, spacing=0.5, unit="um".
+
+    Returns
+    -------
+    Structure
+        With num_samples= and output="FILE.h5" a Result: a dataset for train().
+
+    Examples
+    --------
     >>> synth(kind="spheres", size=[24, 32], radius=4, seed=1).array.shape
     (24, 32)
     """
-    return run("synth", session=session, progress=progress, **options)
+    own = {"kind": kind, "size": size, "volume_fraction": volume_fraction, "seed": seed}
+    return run("synth", session=session, progress=progress, **own, **options)
 
 
 _KINDS = {"classify": "classes", "regress": "columns", "answer": "questions"}
 
 
-def _kind_of(model, session):
+def _kind_of(model: str, session: Session | None) -> str:
     said = run("info", model, session=session).figures.get("model", {})
     kinds = [kind for kind, key in _KINDS.items() if key in said]
     if not kinds:
@@ -130,15 +458,31 @@ def infer(
     session: Session | None = None,
     progress: Progress = None,
     **options: Any,
-) -> list[dict]:
-    """What a trained model says of images: a list with a dictionary for each.
+) -> list[dict[str, Any]]:
+    """What a trained model says of images.
 
-    model: the path of a model file. kind: "classify", "regress" or "answer"; without one the file says it.
-    A model for questions wants question="..", or several of them.
+    Parameters
+    ----------
+    model
+        The path of a model file.
+    *images
+        Arrays or structures of the extents that the model was trained on.
+    kind
+        "classify", "regress" or "answer"; if left out, the file says it.
+    session, progress
+        As of run() and match().
+    **options
+        A model for questions wants question="..", or several of them. `options("infer regress")` lists the others.
+
+    Returns
+    -------
+    list of dict
+        One for each image, or for each answer.
     """
     kind = kind or _kind_of(model, session)
     said = run("infer " + kind, model, *images, session=session, progress=progress, **options).figures
-    return said.get("predictions", said.get("answers"))
+    found: list[dict[str, Any]] = said.get("predictions", said.get("answers"))
+    return found
 
 
 predict = infer
@@ -147,53 +491,79 @@ predict = infer
 def train(
     kind: str, data: str, *, session: Session | None = None, progress: Progress = None, **options: Any
 ) -> Result:
-    """Trains a network, as `mesoforge train KIND` does: results_dir="FOLDER" gets model.safetensors.
+    """Trains a network.
 
-    kind: "classify", "regress", "vqa", "unet" or "moe". data: the path of a dataset. The session trusts files:
-    Session(trust_files=True).
+    Parameters
+    ----------
+    kind
+        "classify", "regress", "vqa", "unet" or "moe".
+    data
+        The path of a dataset, as of synth(num_samples=..). The session trusts files: Session(trust_files=True).
+    session, progress
+        As of run() and match().
+    **options
+        results_dir="FOLDER" gets model.safetensors. `options("train regress")` lists the others.
+
+    Returns
+    -------
+    Result
+        The scores of the training.
     """
-    return run("train " + kind, data=data, session=session, progress=progress, **options)
+    made: Result = run("train " + kind, data=data, session=session, progress=progress, **options)
+    return made
 
 
 def generate(model: str, *, session: Session | None = None, progress: Progress = None, **options: Any) -> Result:
     """Makes a dataset of new samples by a model of train("unet", ..): output="FILE.h5", num_samples=1000."""
-    return run("generate", model=model, session=session, progress=progress, **options)
+    made: Result = run("generate", model=model, session=session, progress=progress, **options)
+    return made
 
 
-def probe(*, session: Session | None = None, **options: Any) -> dict:
+def probe(*, session: Session | None = None, **options: Any) -> dict[str, Any]:
     """The hardware of this machine, as `mesoforge probe` prints it.
 
+    Examples
+    --------
     >>> probe()["nodes"][0]["cores"] >= 1
     True
     """
-    return run("probe", session=session, **options).figures
+    found: dict[str, Any] = run("probe", session=session, **options).figures
+    return found
 
 
-def plan(verb: str, *inputs: Any, session: Session | None = None, **options: Any) -> dict:
+def plan(verb: str, *inputs: Any, session: Session | None = None, **options: Any) -> dict[str, Any]:
     """What a run of a verb would need, before it runs; hardware="FILE.json" plans for another machine.
 
+    Examples
+    --------
     >>> import numpy
     >>> plan("match", numpy.eye(64, dtype="u1"), size=[64, 64, 64])["bytes"]["total"] > 64**3
     True
     """
-    return run("plan " + verb, *inputs, session=session, **options).figures
+    found: dict[str, Any] = run("plan " + verb, *inputs, session=session, **options).figures
+    return found
 
 
-def estimate(model: str, *, session: Session | None = None, **options: Any) -> dict:
+def estimate(model: str, *, session: Session | None = None, **options: Any) -> dict[str, Any]:
     """The exact bytes of every part of a model, and a device for each, as `mesoforge map` tells them. A model that is
     not here is guessed by its name.
 
+    Examples
+    --------
     >>> estimate("facebook/opt-1.3b")["kind"]
     'guess by name'
     """
-    if os.path.exists(model):
-        return run("map", model, session=session, **options).figures
-    return run("map", session=session, estimate=model, **options).figures
+    inputs = (model,) if os.path.exists(model) else ()
+    guess: dict[str, Any] = {} if inputs else {"estimate": model}
+    found: dict[str, Any] = run("map", *inputs, session=session, **guess, **options).figures
+    return found
 
 
 def get_device() -> str:
     """The device on which sessions compute: "cuda" where the library has one, else "cpu".
 
+    Examples
+    --------
     >>> get_device() in ("cpu", "cuda")
     True
     """

@@ -151,7 +151,7 @@ def raises(kind, part, call):
 def refusals():
     image = blobs((30, 30), 2, 1).astype("u1")
     c = mesoforge.characterize
-    raises(mesoforge.UsageError, "no option '--limt_to'; try: --limit_to", lambda: c(image, limt_to=3))
+    raises(mesoforge.UsageError, "no option '--limt_to'; try: limit_to=", lambda: c(image, limt_to=3))
     raises(ValueError, "at least 1", lambda: c(image, limit_to=0))
     raises(mesoforge.UsageError, "an option of the program", lambda: c(image, output="x.h5"))
     raises(mesoforge.UsageError, "another session", lambda: c(image, threads=2))
@@ -165,7 +165,7 @@ def refusals():
     raises(mesoforge.InputError, "cannot open 'steel.png'", lambda: c("steel.png"))
     raises(mesoforge.InputError, "cannot open 'none.npy'", lambda: c("none.npy"))
     raises(MemoryError, "", lambda: mesoforge.Session(memory_limit=1).characterize(np.indices((96, 128, 128))[0] % 2))
-    raises(mesoforge.UsageError, "no option '--thread'; try: --threads", lambda: mesoforge.Session(thread=3))
+    raises(mesoforge.UsageError, "no option '--thread'; try: threads=", lambda: mesoforge.Session(thread=3))
     closed = mesoforge.Session(threads=1)
     closed.close()
     closed.close()
@@ -237,7 +237,7 @@ def structures():
     for no in (False, 0, np.bool_(False)):
         raises(mesoforge.Stopped, "stopped",
                lambda: mesoforge.match(image, limit_to=8, plan="off", progress=lambda what, share: no))
-    raises(mesoforge.UsageError, "an option of the program", lambda: mesoforge.match(image, realisations=2))
+    raises(mesoforge.UsageError, "an option of the program", lambda: mesoforge.run("match", image, realisations=2))
     stops(image)
 
 

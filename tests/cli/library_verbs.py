@@ -192,7 +192,7 @@ def results():
     compared.save("compared.json")
     with open("compared.json", encoding="utf-8") as file:
         check(json.load(file) == compared.figures, "figures change in a file")
-    check("<td>results[0].copied</td><td>0</td>" in compared._repr_html_(), compared._repr_html_())
+    check(">copied<" in compared._repr_html_() and ">score<" in compared._repr_html_(), compared._repr_html_())
     kept = made.phase
     del made
     check(int(kept.max()) == 1 and kept.shape == (12, 14, 16), "arrays end with their result")
@@ -200,6 +200,62 @@ def results():
     raises(mesoforge.OutputError, "nowhere", lambda: mesoforge.synth(size=[12, 12]).save("nowhere/own.npy"))
     raises(mesoforge.UsageError, "output=FILE", lambda: mesoforge.run("view", np.eye(8)))
     raises(mesoforge.UsageError, "no verb", lambda: mesoforge.run("synthesise"))
+
+
+def found():
+    """Figures and tables of properties and compare are those of the verbs."""
+    one, two = (mesoforge.synth(kind="spheres", size=[20, 20, 20], radius=4, seed=seed) for seed in (1, 2))
+    for k, made in enumerate((one, two)):
+        made.save(f"s{k}.npy")
+    words = {"conductivity": [0.5, 5], "boundary": "periodic"}
+    want, got = verb("properties", "s0.npy", "s1.npy", "--json", *typed(words)), mesoforge.properties(one, two, **words)
+    check(plain(got.figures) == plain(want), "properties of two has other figures")
+    check(all(abs(got.conductivity[axis] - want["mean"][axis]) < 1e-12 for axis in "zyx"), f"means {got.conductivity}")
+    check(np.allclose(np.diag(got.tensor), list(got.conductivity.values())), f"tensor {got.tensor}")
+    check(got.table().column("of")[-3:] == ["mean", "deviation", "95 % interval +-"], repr(got))
+    said = mesoforge.properties(one, conductivity=[0, 1], error_bars=True)
+    figures = said.figures
+    check(said.tortuosity_factor["x"] == figures["tortuosity_factor"]["x"] and said.tensor is None, repr(said))
+    check(said.table()[0]["+- grid"] == figures["conductivity"]["error"]["grid"]["z"] and "<th" in said._repr_html_(), repr(said))
+    check(mesoforge.properties(np.zeros((8, 8), int), conductivity=[0, 1]).tortuosity_factor == {}, "a factor without a way")
+    stiff = mesoforge.properties(one, young=[1, 10], poisson=0.3)
+    check(np.allclose(stiff.stiffness, stiff.stiffness.T) and 1 < stiff.moduli["young"] < 10, repr(stiff))
+    check(stiff.table().column("modulus") == list(stiff.moduli) and "voigt" in stiff.bounds, repr(stiff))
+    mesoforge.properties(one, conductivity=[1, 2], axes="x", fields="f.vtkhdf")
+    check(os.path.getsize("f.vtkhdf") > 20**3, "fields are in no file")
+    raises(mesoforge.UsageError, "has no stiffness", lambda: said.stiffness)
+    raises(mesoforge.UsageError, "has no conductivity", lambda: stiff.conductivity)
+    compared = mesoforge.compare(one, two, one, limit_to=4, conductivity=[1, 2])
+    check(compared.scores[1] == 0 < compared.score and compared.errors()[0]["of"] == "image2", repr(compared))
+    rows = [row for row in compared.table() if row["measure"] == "volume_fraction" and row["of"] == "image2"]
+    check(len(rows) == 6 and abs(rows[0]["target"] - one.fractions[0]) < 1e-12, f"rows {rows}")
+    check("conductivity_z" in compared.table().column("measure") and "chords" in repr(compared), repr(compared))
+    check(np.array_equal(one.slice("x", 3), one.array[:, :, 3]) and pickle.loads(pickle.dumps(one)).shape == one.shape, "slices")
+    raises(mesoforge.UsageError, "no slices along 'z'", lambda: mesoforge.synth(size=[16, 16]).slice())
+
+
+def ensembles():
+    """Realisations are those of the verb, with its names; a call that is stopped keeps those that are done."""
+    image = blobs((24, 24), [0.5, 0.5], 1)
+    options = {"size": [16, 16], "limit_to": 4, "max_iter": 5, "plan": "off", "descriptor_types": "FFTCorrelations"}
+    np.save("image.npy", image)
+    verb("match", "image.npy", "--realisations", 2, "--seed", 5, "--output", "v.npy", *typed(options))
+    made = mesoforge.match(image, seed=5, realisations=2, output="own.h5", **options)
+    for k, one in enumerate(made):
+        check(np.array_equal(one.array, np.load(f"v_seed{k + 5}.npy")), f"realisation {k} has other bits")
+        check(os.path.exists(f"own_seed{k + 5}.h5"), f"realisation {k} has no file")
+    target = mesoforge.characterize(image, limit_to=4)
+    again = mesoforge.match(target=target, seed=5, realisations=1, **{**options, "limit_to": None})
+    check(np.array_equal(again[0].array, made[0].array), "a target has other realisations")
+    wished = mesoforge.match(image, property={"conductivity_x": 1.4}, conductivity=[1, 2], **options)
+    check(wished.figures["properties"]["conductivity_x"]["target"] == 1.4, f"{wished.figures['properties']}")
+    steps = iter(range(999))
+    try:
+        mesoforge.match(image, realisations=99, progress=lambda *_: next(steps) < 20, **options)
+        check(False, "99 realisations go on")
+    except mesoforge.Stopped as error:
+        check(len(error.result) > 1 and all(one.shape == (16, 16) for one in error.result), f"{error.result}")
+    raises(mesoforge.UsageError, "0 realisations", lambda: mesoforge.match(image, realisations=0))
 
 
 def structures():
@@ -375,7 +431,7 @@ def described():
 
 
 def examples():
-    for name in ("verbs", "mcrpy", "devices", "describe", "table"):
+    for name in ("verbs", "mcrpy", "devices", "describe", "table", "result"):
         with contextlib.redirect_stdout(io.StringIO()) as said:
             failed, tried = doctest.testmod(sys.modules[f"mesoforge.{name}"])
         check(tried > 0 and failed == 0, f"{name}: {said.getvalue()}")
@@ -398,6 +454,8 @@ def main():
         targets()
         results()
         structures()
+        found()
+        ensembles()
         models()
         bad_inputs()
         left_sessions()

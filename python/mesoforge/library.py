@@ -1,9 +1,13 @@
 """Finds libmesoforge and declares its functions (include/mesoforge.h)."""
 
+from __future__ import annotations
+
 import ctypes
 import os
+import shutil
 import sysconfig
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_void_p
+from typing import Any
 
 from .errors import DeviceError, of_code
 
@@ -38,7 +42,7 @@ TAKE_LINE = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 GO_ON = ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, ctypes.c_double)
 TAKE_BROKEN = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
 
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "abi": (c_int, []),
     "version": (c_char_p, []),
     "mpi_version": (c_char_p, []),
@@ -67,31 +71,43 @@ _FUNCTIONS = {
 }
 
 
-def _places():
+def _places() -> list[str]:
+    """MESOFORGE_LIBRARY alone; else beside the module, in a checkout's build, in the prefix, beside the program."""
     named = os.environ.get("MESOFORGE_LIBRARY")
     if named:
         return [named]
-    here = os.path.dirname(os.path.abspath(__file__))
-    libraries = os.path.join(os.path.dirname(here), "..", "..")
     own = sysconfig.get_config_var("MULTIARCH") or ""  # Debian's folder of this architecture
-    return [os.path.join(here, NAME), os.path.join(libraries, NAME), os.path.join(libraries, own, NAME), NAME]
+    here = os.path.dirname(os.path.abspath(__file__))
+    above = os.path.dirname(here)
+    folders = [here, os.path.dirname(os.path.dirname(above))]  # of a prefix: lib/python3/dist-packages/mesoforge
+    folders.append(os.path.join(folders[-1], own))
+    if os.path.exists(os.path.join(above, "pyproject.toml")):
+        folders[1:] = [os.path.join(os.path.dirname(above), "build", "release")]
+    program = shutil.which("mesoforge")
+    if program:
+        beside = os.path.dirname(os.path.realpath(program))
+        prefix = os.path.join(os.path.dirname(beside), "lib")
+        folders += [beside, prefix, os.path.join(prefix, own)]
+    return list(dict.fromkeys(os.path.join(os.path.normpath(folder), NAME) for folder in folders)) + [NAME]
 
 
-def _load():
+def _load() -> ctypes.CDLL:
     why = []
     for place in _places():
         try:
             return ctypes.CDLL(place)
         except OSError as error:
-            why.append(f"{place} ({error})")
+            there = os.path.exists(place) or place == NAME
+            said = str(error)[len(place) + 2 :] if str(error).startswith(place + ": ") else str(error)
+            why.append(f"  {place}: {said if there else 'there is no such file'}")
+    looked = "\n".join(why)
     raise ImportError(
-        "libmesoforge is not found: "
-        + "; ".join(why)
-        + "; try: MESOFORGE_LIBRARY=/path/to/" + NAME
+        f"libmesoforge is not found. It was looked for here:\n{looked}\n"
+        f"Build it (./bootstrap.sh build), and name it: export MESOFORGE_LIBRARY=/path/to/build/release/{NAME}"
     )
 
 
-def _declare(library):
+def _declare(library: ctypes.CDLL) -> None:
     for name, (result, arguments) in _FUNCTIONS.items():
         try:
             function = getattr(library, "mesoforge_" + name)
@@ -106,7 +122,7 @@ def _declare(library):
 
 
 @TAKE_BROKEN
-def _say_broken(_, line):
+def _say_broken(_: Any, line: bytes) -> None:
     os.write(2, line)
 
 
@@ -115,19 +131,20 @@ _declare(lib)
 lib.mesoforge_on_broken(_say_broken, None)
 
 
-def check(code):
+def check(code: int) -> None:
     """Raises the refusal of the last call of this thread where `code` is one."""
     if code:
         error = lib.mesoforge_last_error().contents
         raise of_code(error.code, error.sentence.decode(), error.advice.decode())
 
 
-def version():
+def version() -> str:
     """The version of libmesoforge."""
-    return lib.mesoforge_version().decode()
+    said: bytes = lib.mesoforge_version()
+    return said.decode()
 
 
-def address_of(comm):
+def address_of(comm: Any) -> c_void_p:
     """The address of the MPI_Comm of an mpi4py communicator, of the MPI that libmesoforge uses."""
     from mpi4py import MPI
 

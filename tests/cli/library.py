@@ -12,6 +12,7 @@ import logging
 import os
 import pickle
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -385,11 +386,18 @@ def start():
     error = subprocess.run([sys.executable, "-c", "import mesoforge; mesoforge.Session(device='cuda')"], env=away,
                            capture_output=True, text=True).stderr
     check("DeviceError" in error and "does not load: /nowhere" in error, error)
-    for path, said in (("/nowhere/libmesoforge.so.1", "libmesoforge is not found: /nowhere/libmesoforge.so.1"),
+    for path, said in (("/nowhere/libmesoforge.so.1", "looked for here:\n  /nowhere/libmesoforge.so.1: there is no such file\nBuild it"),
                        ("libc.so.6", "ImportError: libc.so.6 is no libmesoforge")):
         where["MESOFORGE_LIBRARY"] = path
         error = subprocess.run([sys.executable, "-c", "import mesoforge"], env=where, capture_output=True, text=True).stderr
         check(said in error, error)
+    del where["MESOFORGE_LIBRARY"]
+    with tempfile.TemporaryDirectory() as folder:  # an installed module finds the library beside the program
+        shutil.copytree(os.path.join(ROOT, "python/mesoforge"), os.path.join(folder, "mesoforge"))
+        where.update(PYTHONPATH=folder, PATH=f"{os.path.dirname(MESOFORGE)}:{os.environ['PATH']}")
+        done = subprocess.run([sys.executable, "-c", "import mesoforge; print(mesoforge.library.lib._name)"], env=where,
+                              capture_output=True, text=True)
+        check(done.stdout.strip() == os.path.join(os.path.dirname(os.path.realpath(MESOFORGE)), "libmesoforge.so.1"), f"{done}")
     return took
 
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 
 import runs
 from runs import check, finish
@@ -439,6 +440,14 @@ def examples():
         mesoforge.mcrpy.print_gpu_status()
     check("GPUs" in said.getvalue(), said.getvalue())
     raises(mesoforge.UsageError, "16 bits", lambda: mesoforge.mcrpy.setup_gpus(enable_mixed_precision=True))
+    with warnings.catch_warnings(record=True) as warned:
+        mesoforge.mcrpy.setup_gpus(gpu_ids=[0, 1], memory_limit=4096)
+        words = {"descriptor_types": ["Correlations", "Variation"], "descriptor_weights": [1.0, 10.0], "gpu_ids": [0, 1]}
+        dmcr = mesoforge.mcrpy.DMCR(memory_growth=True, use_distributed_loss=True, max_iter=3, limit_to=3, **words)
+    check(len(warned) == (2 if mesoforge.get_device() == "cpu" else 0), f"without GPUs: {warned}")
+    descriptor = mesoforge.characterize(blobs((24, 24), [0.5, 0.5], 1), descriptor_types=words["descriptor_types"], limit_to=3)
+    convergence_data, made = dmcr.reconstruct(descriptor, (12, 12, 12))
+    check(made.shape == (12, 12, 12) and convergence_data["evaluations"] == 3, f"{convergence_data}")
     dmcr = mesoforge.mcrpy.DMCR(mesoforge.mcrpy.setup_gpus(memory_limit=1000), limit_to=4)
     raises(mesoforge.InputError, "none.h5", lambda: dmcr.reconstruct("none.h5", (8, 8)))
 

@@ -507,12 +507,15 @@ static void get_answer(struct mf_model *m, size_t n, float *answer)
 int mf_model_output(struct mf_model *m, size_t n, float *answer)
 {
     const struct mf_outputs *o = &m->card->outputs;
+    int rc;
 
     get_answer(m, n, answer);
     mf_outputs_units(o, n, answer);
-    MF_TRY(check_finite(m, n, answer));
+    rc = check_finite(m, n, answer);
+    for (size_t i = 0; rc != MF_OK && i < n * m->answers; ++i)
+        if (!isfinite(answer[i])) answer[i] = NAN; /* -inf would be a share of 0 */
     mf_outputs_shares(o, n, answer);
-    return MF_OK;
+    return rc;
 }
 
 int mf_model_raw(struct mf_model *m, size_t n, float *answer)

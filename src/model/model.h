@@ -119,7 +119,7 @@ void mf_model_put_masks(struct mf_model *model, size_t row, int put);
 void mf_model_walk(struct mf_model *model, size_t n);
 
 /** Copies the answers of the first @p n rows to @p answer [n][outputs]: probabilities of classes, or values in units of
- * the training. Refuses with MF_NUMERIC where one of them is not finite. */
+ * the training. Refuses with MF_NUMERIC where one of them is not finite. Such a row has NAN, and other rows stay. */
 int mf_model_output(struct mf_model *model, size_t n, float *answer);
 
 /** The same as the network has it, of a network that removes noise: [n][nz][ny][nx][channels]. */

@@ -3,6 +3,7 @@
  */
 #include "src/cmd/learn/answer_vqa_net.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -292,7 +293,7 @@ static int look(struct mf_answerer *a, size_t first, size_t n, float *output, si
         float *to = output + id[r] / a->questions * each + q->first;
 
         memcpy(to, a->output[head] + r * q->count, q->count * sizeof *to);
-        if (!mf_outputs_finite(q->count, to)) rc = MF_NUMERIC;
+        if (!mf_outputs_finite(q->count, to)) to[0] = NAN, rc = MF_NUMERIC;
         mf_outputs_shares(&(struct mf_outputs){.count = q->count, .classes = 1}, 1, to);
     }
     free(id);
@@ -310,11 +311,15 @@ static int answer(void *of, size_t n, float *output)
 {
     struct mf_answerer *a = of;
     const size_t items = n * a->questions;
+    int rc = MF_OK;
 
     for (size_t s = 0; s < n; ++s) MF_TRY(find_objects(a, s));
-    for (size_t i = 0; i < items; i += a->batch)
-        MF_TRY(look(a, i, items - i < a->batch ? items - i : a->batch, output, numbers_of(a)));
-    return MF_OK;
+    for (size_t i = 0; i < items; i += a->batch) {
+        const int seen = look(a, i, items - i < a->batch ? items - i : a->batch, output, numbers_of(a));
+
+        rc = seen == MF_OK ? rc : seen;
+    }
+    return rc;
 }
 
 static void stay(void *of)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/base/text.h"
 #include "src/place/leave.h"
 #include "src/place/pipeline.h"
 
@@ -144,6 +146,23 @@ int mf_crew_model(const struct mf_crew *c, const char *path, size_t batch, struc
     if (rc == MF_OK) rc = mf_model_open_as(path, &wish, queue, model);
     free_placing(&p);
     return rc;
+}
+
+struct mf_json *mf_crew_map(const struct mf_crew *c, const struct mf_model_card *card, size_t batch,
+                            struct mf_queue *queue)
+{
+    struct placing p = {.crew = c};
+    struct mf_json *map = mf_json_object();
+
+    if (find_placing(&p, card, batch, queue) != MF_OK) mf_err_clear();
+    for (size_t i = 0; i < p.placement.parts; ++i) {
+        char *rank = mf_format("rank:%zu", p.placement.device[i]);
+
+        mf_json_text(map, p.parts.part[i].name, c->stages > 1 ? rank : queue->backend->name);
+        free(rank);
+    }
+    free_placing(&p);
+    return map;
 }
 
 int mf_crew_foresee(const struct mf_crew *c, const struct mf_model_card *card, size_t batch, struct mf_queue *queue,

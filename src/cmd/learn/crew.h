@@ -33,6 +33,10 @@ int mf_crew_model(const struct mf_crew *crew, const char *path, size_t batch, st
 int mf_crew_foresee(const struct mf_crew *crew, const struct mf_model_card *card, size_t batch, struct mf_queue *queue,
                     struct mf_model_needs *needs);
 
+/** An object of parts and their places: "rank:1" of a pipeline's, else the back end. The caller frees. Local. */
+struct mf_json *mf_crew_map(const struct mf_crew *crew, const struct mf_model_card *card, size_t batch,
+                            struct mf_queue *queue);
+
 /** The weights of a network of the crew that are not on the device. */
 struct mf_model_stream mf_crew_stream(const struct mf_crew *crew);
 

@@ -10,19 +10,15 @@
 #include "io/same_file.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 #include "src/cmd/infer_plan.h"
-#include "src/cmd/learn/crew.h"
 #include "src/cmd/learn/field.h"
-#include "src/cmd/learn/infer_show.h"
-#include "src/cmd/learn/infer_work.h"
+#include "src/cmd/learn/infer_model.h"
 #include "src/cmd/learn/intensity.h"
 #include "src/cmd/learn/predict.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/refused.h"
 #include "src/model/model.h"
-#include "src/place/pipeline.h"
-#include "src/train/learn_show.h"
-#include "src/train/saved.h"
 
 const struct mf_opt mf_infer_file_rows[] = {
     MF_OPT(mf_infer_cmd, "threshold", threshold, MF_TEXT, NULL,
@@ -40,193 +36,49 @@ const struct mf_opt mf_infer_stream_rows[] = {MF_STREAM_ROWS(mf_infer_cmd), MF_O
 const struct mf_opt *const mf_infer_tables[] = {mf_infer_file_rows, crew_rows,      mf_infer_stream_rows,
                                                 mf_log_view_rows,   mf_common_opts, NULL};
 
+/* A question to a model. */
 struct job {
     struct mf_session *session;
     const struct mf_infer_cmd *o;
-    const char *model, *const *files;
+    struct mf_infer_model *m;
+    const char *const *files;
     size_t count; /* of files */
     uint8_t *is_set;
-    const struct mf_infer_maker *maker; /* of another network than that of a crew; NULL: none */
-    struct mf_crew crew;
-    struct mf_model *run; /* of the crew */
-    struct mf_run_plan plan;
     struct mf_peaks peaks;
-    struct mf_infer_net net;
-    const struct mf_model_card *card;
-    struct mf_task task;
-    size_t batch, voxels, outputs;
     struct mf_field_wish reads;
-    void *tile;
-    float *output; /* of a batch */
     struct mf_intensity_shift shift;
     struct mf_refused refused;
     struct mf_predictions predictions;
 };
 
-static int wants_host(const struct mf_infer_cmd *o) { return strcmp(o->offload, "host") == 0; }
-
 static struct mf_reader_wish reading(const struct job *job)
 {
-    return (struct mf_reader_wish){.threads = 1, .ahead = 2, .batch = job->batch, .input = 1};
-}
-
-/* -- the model -- */
-
-int mf_infer_check_kind(const char *model, const struct mf_task *task, const struct mf_learn *learn)
-{
-    const char *name = task->learn->name, *verb = task->learn->show->verb;
-
-    if (task->learn == learn) return MF_OK;
-    if (!verb)
-        return mf_fail(MF_USAGE,
-                       "'%s' is a model of train %s, which predicts nothing; try: mesoforge generate --model %s", model,
-                       name, model);
-    return mf_fail(MF_USAGE, "'%s' is a model that was trained to %s; try: mesoforge infer %s", model, verb, verb);
-}
-
-static int feed(void *of, size_t row, const void *sample)
-{
-    const struct job *job = of;
-
-    return mf_model_feed(job->run, row, sample);
-}
-
-static void feed_input(void *of, size_t row, const float *input)
-{
-    const struct job *job = of;
-
-    mf_model_feed_input(job->run, row, input);
-}
-
-static int answer(void *of, size_t n, float *output)
-{
-    const struct job *job = of;
-
-    (void)mf_crew_walks(&job->crew, 1);
-    mf_model_walk(job->run, n);
-    return mf_model_output(job->run, n, output);
-}
-
-static void stay(void *of)
-{
-    const struct job *job = of;
-
-    while (mf_crew_walks(&job->crew, 0)) mf_model_walk(job->run, 0);
-}
-
-/* Another kind of task may have another kind of network, so this comes first. */
-static int load_task(struct job *job, const struct mf_learn *learn)
-{
-    struct mf_model_card card;
-    int rc = mf_model_card_open(job->model, &card);
-
-    if (rc == MF_OK) rc = mf_task_load(&card, &job->task);
-    if (rc == MF_OK) rc = mf_infer_check_kind(job->model, &job->task, learn);
-    mf_model_card_close(&card);
-    return rc;
-}
-
-/* Bytes of the readers of a set, of which one is read at a time. A set that cannot be opened is refused later. */
-static size_t readers_of(struct job *job, const char *file)
-{
-    const struct mf_reader_wish wish = reading(job);
-    struct mf_dataset *set;
-    size_t bytes;
-
-    if (mf_dataset_open(job->session->comm, file, &set) != MF_OK) {
-        mf_err_clear();
-        return 0;
-    }
-    bytes = mf_reader_bytes(set, &wish);
-    mf_dataset_close(set);
-    return bytes;
-}
-
-/* Where weights are elsewhere, a plan says which. Collective. */
-static int plan_model(struct job *job)
-{
-    struct mf_infer_work work = {.batch = job->batch,
-                                 .crew = job->crew.wish,
-                                 .host = wants_host(job->o),
-                                 .deterministic = job->session->settings.deterministic,
-                                 .queue = job->session->queue};
-    struct mf_model_card card = {.path = NULL};
-    int rc;
-
-    if (!work.host && !work.crew.zero) return MF_OK;
-    for (size_t i = 0; i < job->count; ++i)
-        if (job->is_set[i]) work.beside = mf_max(work.beside, readers_of(job, job->files[i]));
-    rc = mf_model_card_open(job->model, &card);
-    if (rc == MF_OK) rc = mf_infer_work_open(&card, job->model, &work);
-    rc = mf_agree(job->session->comm, rc);
-    if (rc == MF_OK) rc = mf_infer_work_plan(job->session, &work, &job->crew, &job->plan);
-    mf_model_card_close(&card);
-    return rc;
-}
-
-/* The model of a crew predicts. */
-static int open_model(struct job *job)
-{
-    const struct mf_session *s = job->session;
-    const struct mf_model_card *c;
-
-    MF_TRY(plan_model(job));
-    mf_place_map_say(job->o->map, (size_t)s->comm->size, !s->backend->devices);
-    MF_TRY(mf_agree(s->comm, mf_crew_model(&job->crew, job->model, job->batch, s->queue, &job->run)));
-    c = mf_model_says(job->run);
-    MF_TRY(mf_safetensors_same(s->comm, c->file));
-    job->net = (struct mf_infer_net){
-        .of = job, .card = c, .outputs = c->outputs.count, .feed = feed, .feed_input = feed_input, .answer = answer};
-    if (job->crew.wish.zero) job->net.stay = stay;
-    return MF_OK;
+    return (struct mf_reader_wish){.threads = 1, .ahead = 2, .batch = job->m->batch, .input = 1};
 }
 
 /* The ranks of a crew walk together, or none does: an error of one is that of all. Collective among them. */
-static int agree(const struct job *job, int rc) { return job->crew.stages > 1 ? mf_agree(&job->crew.own, rc) : rc; }
+static int agree(const struct job *job, int rc)
+{
+    return job->m->crew.stages > 1 ? mf_agree(&job->m->crew.own, rc) : rc;
+}
 
 /* Answers of the rows that the model was given. Collective in the crew. */
-static int predict(struct job *job, const char *file, size_t n, float *output)
+static int predict(struct job *job, size_t n, float *output)
 {
-    const int rc = job->net.answer(job->net.of, n, output);
+    const int rc = agree(job, mf_pulse("predictions"));
 
+    return rc == MF_OK ? job->m->net.answer(job->m->net.of, n, output) : rc;
+}
+
+/* Names the file where the sentence of a network names none. */
+static int blame(const struct job *job, const char *file, int rc)
+{
     if (rc != MF_NUMERIC) return rc;
     mf_err_clear();
-    return mf_fail(MF_NUMERIC, "the model of '%s' predicts no number of '%s': its output overflows", job->model, file);
+    return mf_fail(rc, "the model of '%s' predicts no number of '%s': its output overflows", job->m->path, file);
 }
 
 /* -- files: ranks share them, each reads its own alone -- */
-
-/* Means over the tiles. */
-static int predict_field(struct job *job, const char *file, const struct mf_field *field, float *mean)
-{
-    double *sum = MF_MUST(calloc(job->outputs, sizeof *sum), "predictions");
-    size_t filled = 0;
-    int rc = MF_OK;
-
-    for (size_t k = 0; rc == MF_OK && k < field->tiles; ++k) {
-        mf_field_cut(job->card, field, k, job->tile);
-        rc = job->net.feed(job->net.of, filled++, job->tile);
-        if (rc != MF_OK || (filled < job->batch && k + 1 < field->tiles)) continue;
-        rc = predict(job, file, filled, job->output);
-        for (size_t i = 0; i < filled; ++i) mf_field_add(job->outputs, job->output + i * job->outputs, sum);
-        filled = 0;
-    }
-    mf_field_mean(job->outputs, field->tiles, sum, mean);
-    free(sum);
-    return rc;
-}
-
-static int predict_file(struct job *job, size_t place, float *mean, double *tiles)
-{
-    const char *file = job->files[place];
-    struct mf_field field;
-    int rc = agree(job, mf_field_read(&job->reads, place, file, &job->shift, &field));
-
-    if (rc == MF_OK) rc = predict_field(job, file, &field, mean);
-    *tiles = (double)field.tiles;
-    mf_field_free(&field);
-    return rc;
-}
 
 /* Answers of a rank about its files, for the others: those that were not refused. */
 struct answers {
@@ -243,38 +95,133 @@ static void answers_free(struct answers *a)
     free(a->tiles);
 }
 
-static int predict_own(struct job *job, struct mf_span own, struct answers *a)
+/* Tiles of files that follow each other are rows of the same walks. */
+struct rows {
+    struct job *job;
+    size_t filled, *file; /* [batch] number of a row's file among all */
+    double *sum, *tiles;  /* [files][outputs], [files]; tiles 0: it was refused, or is another rank's */
+};
+
+static int refuse(struct rows *r, size_t file, int rc)
 {
-    size_t k = 0;
+    r->tiles[file] = 0;
+    return mf_refused_note(&r->job->refused, file, rc);
+}
 
-    a->place = MF_MUST(calloc(own.count + 1, sizeof *a->place), "predictions");
-    a->output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *a->output), "predictions");
-    a->tiles = MF_MUST(calloc(own.count + 1, sizeof *a->tiles), "predictions");
-    for (size_t i = 0; i < job->count; ++i) {
-        int rc;
+/* A file one of whose outputs is not finite is refused. */
+static int add_rows(struct rows *r)
+{
+    const size_t n = r->job->m->outputs;
 
-        if (job->is_set[i]) continue;
-        ++k;
-        if (k <= own.first || k > own.first + own.count) continue;
-        rc = predict_file(job, i, a->output + a->count * job->outputs, &a->tiles[a->count]);
-        if (rc == MF_OK)
-            a->place[a->count++] = i;
+    for (size_t i = 0; i < r->filled; ++i) {
+        const float *output = r->job->m->output + i * n;
+        const size_t file = r->file[i];
+
+        if (r->tiles[file] == 0) continue;
+        if (mf_outputs_finite(n, output))
+            mf_field_add(n, output, r->sum + file * n);
         else
-            MF_TRY(mf_refused_note(&job->refused, i, rc));
+            MF_TRY(refuse(r, file, blame(r->job, r->job->files[file], MF_NUMERIC)));
     }
     return MF_OK;
+}
+
+static int walk(struct rows *r)
+{
+    int rc = r->filled ? predict(r->job, r->filled, r->job->m->output) : MF_OK;
+
+    if (rc == MF_NUMERIC) {
+        mf_err_clear();
+        rc = MF_OK;
+    }
+    if (rc == MF_OK) rc = add_rows(r);
+    r->filled = 0;
+    return rc;
+}
+
+static int add_tiles(struct rows *r, size_t file, const struct mf_field *field)
+{
+    const struct mf_infer_model *m = r->job->m;
+
+    for (size_t k = 0; k < field->tiles && r->tiles[file] > 0; ++k) {
+        const int rc = (mf_field_cut(m->card, field, k, m->tile), m->net.feed(m->net.of, r->filled, m->tile));
+
+        if (rc != MF_OK) return refuse(r, file, rc);
+        r->file[r->filled++] = file;
+        if (r->filled == m->batch) MF_TRY(walk(r));
+    }
+    return MF_OK;
+}
+
+/* Rows of experts share products, whose sizes round: such files do not share walks. */
+static int add_file(struct rows *r, size_t file)
+{
+    struct job *job = r->job;
+    struct mf_field field;
+    int rc = agree(job, mf_field_read(&job->reads, file, job->files[file], &job->shift, &field));
+
+    r->tiles[file] = (double)field.tiles;
+    rc = rc == MF_OK ? add_tiles(r, file, &field) : refuse(r, file, rc);
+    mf_field_free(&field);
+    return rc == MF_OK && job->m->card->args.list ? walk(r) : rc;
+}
+
+static int add_files(struct rows *r, struct mf_span own)
+{
+    const struct job *job = r->job;
+    size_t k = 0;
+
+    for (size_t i = 0; i < job->count; ++i) {
+        if (job->is_set[i]) continue;
+        if (k >= own.first && k < own.first + own.count) MF_TRY(add_file(r, i));
+        ++k;
+    }
+    return walk(r);
+}
+
+static void take_answers(const struct rows *r, struct answers *a)
+{
+    const size_t n = r->job->m->outputs;
+
+    for (size_t i = 0; i < r->job->count; ++i) {
+        if (r->tiles[i] == 0) continue;
+        a->place[a->count] = i;
+        a->tiles[a->count] = r->tiles[i];
+        mf_field_mean(n, (size_t)r->tiles[i], r->sum + i * n, a->output + a->count * n);
+        ++a->count;
+    }
+}
+
+static int predict_own(struct job *job, struct mf_span own, struct answers *a)
+{
+    const size_t n = job->m->outputs;
+    struct rows r = {.job = job};
+    int rc;
+
+    r.file = MF_MUST(calloc(job->m->batch, sizeof *r.file), "predictions");
+    r.sum = MF_MUST(calloc(job->count * n + 1, sizeof *r.sum), "predictions");
+    r.tiles = MF_MUST(calloc(job->count + 1, sizeof *r.tiles), "predictions");
+    a->place = MF_MUST(calloc(own.count + 1, sizeof *a->place), "predictions");
+    a->output = MF_MUST(calloc(own.count * n + 1, sizeof *a->output), "predictions");
+    a->tiles = MF_MUST(calloc(own.count + 1, sizeof *a->tiles), "predictions");
+    rc = add_files(&r, own);
+    if (rc == MF_OK) take_answers(&r, a);
+    free(r.file);
+    free(r.sum);
+    free(r.tiles);
+    return rc;
 }
 
 /* Collective. */
 static int share_answers(const struct job *job, const struct answers *own, struct answers *all)
 {
-    const struct mf_comm *comm = job->crew.sharers;
+    const struct mf_comm *comm = job->m->crew.sharers;
     size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "predictions");
     void *place = NULL, *output = NULL, *tiles = NULL;
     int rc = mf_comm_gather(comm, own->place, own->count * sizeof *own->place, &place, offset);
 
     if (rc == MF_OK)
-        rc = mf_comm_gather(comm, own->output, own->count * job->outputs * sizeof *own->output, &output, NULL);
+        rc = mf_comm_gather(comm, own->output, own->count * job->m->outputs * sizeof *own->output, &output, NULL);
     if (rc == MF_OK) rc = mf_comm_gather(comm, own->tiles, own->count * sizeof *own->tiles, &tiles, NULL);
     *all = (struct answers){offset[comm->size] / sizeof *own->place, place, output, tiles};
     free(offset);
@@ -284,7 +231,7 @@ static int share_answers(const struct job *job, const struct answers *own, struc
 /* All files that are no datasets. Collective. */
 static int predict_files(struct job *job, struct answers *all)
 {
-    const struct mf_comm *comm = job->crew.sharers;
+    const struct mf_comm *comm = job->m->crew.sharers;
     struct answers own = {.count = 0};
     size_t files = 0;
     int rc;
@@ -292,7 +239,7 @@ static int predict_files(struct job *job, struct answers *all)
     for (size_t i = 0; i < job->count; ++i) files += !job->is_set[i];
     if (files > 1) mf_notes_begin();
     rc = predict_own(job, mf_cut(files, (size_t)comm->size, (size_t)comm->rank), &own);
-    if (job->net.stay) job->net.stay(job->net.of);
+    if (job->m->net.stay) job->m->net.stay(job->m->net.of);
     rc = mf_agree(job->session->comm, rc);
     mf_notes_end(comm);
     if (rc == MF_OK) rc = share_answers(job, &own, all);
@@ -325,12 +272,12 @@ static void predict_batch(void *context, const struct mf_batch *batch)
     const struct job *job = to->job;
 
     for (size_t r = 0; r < batch->n; ++r) {
-        job->net.feed_input(job->net.of, r, batch->input + r * job->voxels * job->card->dims[3]);
-        if (job->net.feed_id) job->net.feed_id(job->net.of, r, batch->id[r]);
+        job->m->net.feed_input(job->m->net.of, r, batch->input + r * job->m->voxels * job->m->card->dims[3]);
+        if (job->m->net.feed_id) job->m->net.feed_id(job->m->net.of, r, batch->id[r]);
     }
     agree_on_batch(to, MF_OK);
-    if (!to->ended) to->rc = predict(to->job, to->file, batch->n, to->end);
-    to->end += batch->n * job->outputs;
+    if (!to->ended) to->rc = blame(to->job, to->file, predict(to->job, batch->n, to->end));
+    to->end += batch->n * job->m->outputs;
 }
 
 static int predict_samples(struct job *job, const struct mf_dataset *set, struct mf_span own, float *output)
@@ -341,7 +288,7 @@ static int predict_samples(struct job *job, const struct mf_dataset *set, struct
 
     for (size_t i = 0; i < own.count; ++i) id[i] = (uint32_t)(own.first + i);
     agree_on_batch(&to, mf_samples_read(set, job->session->arena, &wish, own.count, id, predict_batch, &to));
-    if (job->net.stay) job->net.stay(job->net.of);
+    if (job->m->net.stay) job->m->net.stay(job->m->net.of);
     free(id);
     return to.rc;
 }
@@ -353,10 +300,10 @@ static int check_set(struct job *job, size_t place, struct mf_dataset *set)
     uint32_t *id;
     int rc;
 
-    MF_TRY(mf_model_card_reads(job->card, set));
+    MF_TRY(mf_model_card_reads(job->m->card, set));
     id = MF_MUST(malloc(set->samples * sizeof *id), "samples");
     for (size_t i = 0; i < set->samples; ++i) id[i] = (uint32_t)i;
-    rc = mf_intensity_compare_set(job->card, place, set, set->samples, id, shift);
+    rc = mf_intensity_compare_set(job->m->card, place, set, set->samples, id, shift);
     free(id);
     return rc;
 }
@@ -365,7 +312,7 @@ static int check_set(struct job *job, size_t place, struct mf_dataset *set)
 static int predict_set(struct job *job, size_t place)
 {
     const char *file = job->files[place];
-    const struct mf_comm *comm = job->session->comm, *sharers = job->crew.sharers;
+    const struct mf_comm *comm = job->session->comm, *sharers = job->m->crew.sharers;
     struct mf_dataset *set = NULL;
     struct mf_span own;
     float *output = NULL;
@@ -373,17 +320,17 @@ static int predict_set(struct job *job, size_t place)
     int rc;
 
     MF_TRY(mf_dataset_open(comm, file, &set));
-    own = mf_cut_grain(set->samples, job->batch, (size_t)sharers->size, (size_t)sharers->rank);
+    own = mf_cut_grain(set->samples, job->m->batch, (size_t)sharers->size, (size_t)sharers->rank);
     rc = mf_agree(comm, check_set(job, place, set));
-    if (rc == MF_OK && job->net.open_set) rc = job->net.open_set(job->net.of, comm, set);
+    if (rc == MF_OK && job->m->net.open_set) rc = job->m->net.open_set(job->m->net.of, comm, set);
     if (rc == MF_OK) {
-        output = MF_MUST(calloc(own.count * job->outputs + 1, sizeof *output), "predictions");
+        output = MF_MUST(calloc(own.count * job->m->outputs + 1, sizeof *output), "predictions");
         rc = mf_agree(comm, predict_samples(job, set, own, output));
     }
-    if (rc == MF_OK) rc = mf_comm_gather(sharers, output, own.count * job->outputs * sizeof *output, &all, NULL);
+    if (rc == MF_OK) rc = mf_comm_gather(sharers, output, own.count * job->m->outputs * sizeof *output, &all, NULL);
     for (size_t i = 0; rc == MF_OK && i < set->samples; ++i)
         mf_predictions_add(&job->predictions, (struct mf_predicted){file, (long)i, 1, NULL},
-                           (float *)all + i * job->outputs);
+                           (float *)all + i * job->m->outputs);
     free(output);
     free(all);
     mf_dataset_close(set);
@@ -434,32 +381,6 @@ static int look_at_all(struct job *job)
     return MF_OK;
 }
 
-static int start(struct job *job, const struct mf_learn *learn)
-{
-    const struct mf_session *s = job->session;
-    const struct mf_crew_wish crew = {(size_t)job->o->stages, job->o->map, (int)job->o->zero};
-    const struct mf_model_card *c;
-
-    MF_TRY(mf_infer_check_host(s, wants_host(job->o)));
-    MF_TRY(mf_crew_open(s->comm, &crew, &job->crew));
-    MF_TRY(job->maker ? job->maker->open(s, job->o, job->model, job->maker->context, &job->net)
-                      : mf_agree(s->comm, load_task(job, learn)));
-    MF_TRY(look_at_all(job));
-    if (!job->maker) MF_TRY(open_model(job));
-    job->card = c = job->net.card;
-    job->reads = (struct mf_field_wish){.card = c,
-                                        .threshold = job->o->threshold,
-                                        .dataset = job->o->dataset,
-                                        .labels = &job->o->labels,
-                                        .arena = s->arena};
-    MF_TRY(mf_field_check(&job->reads));
-    job->outputs = job->predictions.outputs = job->net.outputs;
-    job->voxels = c->dims[0] * c->dims[1] * c->dims[2];
-    job->tile = MF_MUST(malloc(mf_field_tile(c)), "a tile");
-    job->output = MF_MUST(calloc(job->batch * job->outputs, sizeof *job->output), "predictions");
-    return MF_OK;
-}
-
 /* In the order of the files. */
 static int predict_all(struct job *job)
 {
@@ -473,7 +394,7 @@ static int predict_all(struct job *job)
             if (rc != MF_OK) rc = mf_refused_note(&job->refused, i, rc);
         } else if (k < files.count && files.place[k] == i) {
             mf_predictions_add(&job->predictions, (struct mf_predicted){job->files[i], -1, files.tiles[k], NULL},
-                               files.output + k * job->outputs);
+                               files.output + k * job->m->outputs);
             ++k;
         }
     }
@@ -491,68 +412,149 @@ static int show(struct job *job)
     if (mf_common_of(s)->json) MF_TRY(mf_peaks_of(s, &job->peaks));
     if (mf_common_of(s)->json) job->predictions.peaks = &job->peaks;
     if (output)
-        MF_TRY(mf_predict_table(s->comm, output, job->maker ? job->maker->put : mf_predictions_put, &job->predictions));
+        MF_TRY(mf_predict_table(s->comm, output, job->m->maker ? job->m->maker->put : mf_predictions_put,
+                                &job->predictions));
     if (s->comm->rank != 0) return mf_agree(s->comm, MF_OK);
-    return mf_agree(s->comm, (job->maker ? job->maker->print : mf_predictions_print)(&job->predictions));
+    return mf_agree(s->comm, (job->m->maker ? job->m->maker->print : mf_predictions_print)(&job->predictions));
 }
 
-static int infer(struct job *job, const struct mf_learn *learn)
+/* Bytes of the readers of a set, of which one is read at a time. A set that cannot be opened is refused later. */
+static size_t readers_of(const struct job *job, const char *file)
+{
+    const struct mf_reader_wish wish = reading(job);
+    struct mf_dataset *set;
+    size_t bytes;
+
+    if (mf_dataset_open(job->session->comm, file, &set) != MF_OK) {
+        mf_err_clear();
+        return 0;
+    }
+    bytes = mf_reader_bytes(set, &wish);
+    mf_dataset_close(set);
+    return bytes;
+}
+
+/* Bytes beside a model whose weights are elsewhere. */
+static size_t beside(const struct job *job)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; mf_infer_model_streams(job->m) && i < job->count; ++i)
+        if (job->is_set[i]) bytes = mf_max(bytes, readers_of(job, job->files[i]));
+    return bytes;
+}
+
+static int check_output(const struct job *job)
 {
     const struct mf_session *s = job->session;
     const char *output = mf_common_of(s)->output;
 
     MF_TRY(mf_session_may_write(s, output, ".csv"));
-    if (output) MF_TRY(mf_session_spares(s, output, 1, &job->model));
-    if (output) MF_TRY(mf_session_spares(s, output, job->count, job->files));
-    MF_TRY(start(job, learn));
+    if (!output) return MF_OK;
+    MF_TRY(mf_session_spares(s, output, 1, &job->m->path));
+    return mf_session_spares(s, output, job->count, job->files);
+}
+
+/* The model is ready. */
+static int ask(struct job *job, const struct mf_infer_taker *taker)
+{
+    job->reads = (struct mf_field_wish){.card = job->m->card,
+                                        .threshold = job->o->threshold,
+                                        .dataset = job->o->dataset,
+                                        .labels = &job->o->labels,
+                                        .arena = job->session->arena};
+    job->predictions.outputs = job->m->outputs;
+    MF_TRY(mf_field_check(&job->reads));
     MF_TRY(predict_all(job));
-    MF_TRY(mf_intensity_warn(job->crew.sharers, &job->shift));
+    MF_TRY(mf_intensity_warn(job->m->crew.sharers, &job->shift));
     MF_TRY(show(job));
-    return mf_refused_end(&job->refused, job->count);
+    MF_TRY(mf_refused_end(&job->refused, job->count));
+    return taker ? taker->take(taker->context, &job->predictions) : MF_OK;
+}
+
+static struct job job_of(struct mf_infer_model *m, const struct mf_infer_cmd *o, const char *const *files, size_t count)
+{
+    return (struct job){.session = m->session, .o = o, .m = m, .files = files, .count = count};
+}
+
+/* @p job is where it stays. */
+static void begin(struct job *job)
+{
+    const struct mf_infer_model *m = job->m;
+
+    job->predictions = (struct mf_predictions){.session = job->session,
+                                               .model = m->path,
+                                               .task = &m->task,
+                                               .plan = &m->plan,
+                                               .files = job->files,
+                                               .refused = &job->refused,
+                                               .context = m->maker ? m->maker->context : NULL};
+}
+
+static void end(struct job *job)
+{
+    mf_peaks_free(&job->peaks);
+    mf_predictions_free(&job->predictions);
+    mf_refused_free(&job->refused);
+    free(job->is_set);
+}
+
+int mf_infer_ask(struct mf_infer_model *model, const void *options, const char *const *files, size_t count,
+                 const struct mf_infer_taker *taker)
+{
+    struct job job = job_of(model, options, files, count);
+    int rc;
+
+    begin(&job);
+    rc = check_output(&job);
+    if (rc == MF_OK) rc = look_at_all(&job);
+    if (rc == MF_OK) rc = ask(&job, taker);
+    end(&job);
+    return rc;
+}
+
+static int infer(struct job *job, const struct mf_learn *learn)
+{
+    MF_TRY(check_output(job));
+    MF_TRY(mf_infer_model_begin(job->m, learn));
+    MF_TRY(look_at_all(job));
+    MF_TRY(mf_infer_model_load(job->m, beside(job)));
+    return ask(job, NULL);
 }
 
 int mf_infer_run(struct mf_session *session, const void *options, const struct mf_learn *learn,
                  const struct mf_infer_maker *maker)
 {
-    struct job job = {.session = session, .o = options, .maker = maker};
+    struct mf_infer_model model = {.session = session, .o = options, .maker = maker};
     const char *const *words;
+    const size_t count = mf_arguments(session, &words);
+    struct job job = job_of(&model, options, words + 1, count - 1);
     int rc;
 
-    job.count = mf_arguments(session, &words) - 1;
-    job.model = words[0];
-    job.files = words + 1;
-    job.batch = (size_t)job.o->batch;
-    job.predictions = (struct mf_predictions){.session = session,
-                                              .model = job.model,
-                                              .task = &job.task,
-                                              .plan = &job.plan,
-                                              .files = job.files,
-                                              .refused = &job.refused,
-                                              .context = maker ? maker->context : NULL};
+    model.path = words[0];
+    begin(&job);
     rc = infer(&job, learn);
-    mf_task_close(&job.task);
-    mf_model_close(job.run);
-    mf_crew_close(&job.crew);
-    mf_run_plan_free(&job.plan);
-    mf_peaks_free(&job.peaks);
-    mf_predictions_free(&job.predictions);
-    mf_refused_free(&job.refused);
-    free(job.is_set);
-    free(job.tile);
-    free(job.output);
+    mf_infer_model_close(&model);
+    end(&job);
     return rc;
+}
+
+int mf_infer_check_loading(const struct mf_session *session, const void *options)
+{
+    const struct mf_infer_cmd *o = options;
+
+    if (mf_options_knows(mf_options_of(session), "pp") && mf_given(session, "pp") && o->stages < 1)
+        return mf_fail(MF_USAGE, "--pp %ld: it must be at least 1", o->stages);
+    MF_TRY(mf_infer_check_streams(session, o->zero, o->offload, o->map));
+    return mf_predict_check(session, mf_options_verb(mf_options_of(session)), o->batch);
 }
 
 int mf_infer_check(const struct mf_session *session, const void *options, const char *verb)
 {
-    const struct mf_infer_cmd *o = options;
     const char *const *words;
     const size_t n = mf_arguments(session, &words);
 
     if (n < 2)
         return mf_fail(MF_USAGE, "no %s; try: mesoforge %s run/model.safetensors FILE", n ? "file" : "model", verb);
-    if (mf_options_knows(mf_options_of(session), "pp") && mf_given(session, "pp") && o->stages < 1)
-        return mf_fail(MF_USAGE, "--pp %ld: it must be at least 1", o->stages);
-    MF_TRY(mf_infer_check_streams(session, o->zero, o->offload, o->map));
-    return mf_predict_check(session, verb, o->batch);
+    return mf_infer_check_loading(session, options);
 }

@@ -30,6 +30,9 @@ extern const struct mf_opt *const mf_infer_tables[];
 /** Refuses options (MF_USAGE) of verb @p verb. Local. */
 int mf_infer_check(const struct mf_session *session, const void *options, const char *verb);
 
+/** The same of options of the model alone. */
+int mf_infer_check_loading(const struct mf_session *session, const void *options);
+
 /** A network that is asked about samples, a batch at a time. @p of: what it is. */
 struct mf_infer_net {
     void *of;
@@ -38,7 +41,7 @@ struct mf_infer_net {
     /** Give row @p row of the next batch a sample, as mf_model_feed() and mf_model_feed_input(). */
     int (*feed)(void *of, size_t row, const void *sample);
     void (*feed_input)(void *of, size_t row, const float *input);
-    /** Answers about the first @p n rows: [n][outputs]. MF_NUMERIC. */
+    /** Answers about the first @p n rows: [n][outputs]. MF_NUMERIC: a row of which one is not finite has NAN. */
     int (*answer)(void *of, size_t n, float *output);
     /** For ranks that walk together, each with its own samples; else NULL. Walks along until the others are ready. */
     void (*stay)(void *of);

@@ -48,6 +48,16 @@ struct mf_json *mf_predicted_json(const struct mf_task *task, const struct mf_pr
     return j;
 }
 
+void mf_predictor_facts(const struct mf_model_card *c, const struct mf_task *task, struct mf_json *to)
+{
+    struct mf_json *names = mf_json_array(), *shape = mf_json_array();
+
+    for (size_t i = 0; i < c->outputs.count; ++i) mf_json_text(names, NULL, task->name[i]);
+    for (size_t i = 0; i < 4; ++i) mf_json_size(shape, NULL, c->dims[i]);
+    MF_JSON(to, "task", task->learn->name, "arch", c->arch->name, "shape", shape, "phases", c->phases, "outputs",
+            names);
+}
+
 int mf_predictions_json(const struct mf_predictions *s, const char *key, struct mf_json *all)
 {
     struct mf_json *j = mf_json_object();

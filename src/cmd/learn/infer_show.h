@@ -37,6 +37,9 @@ struct mf_predictions {
 /** The object of an answer in JSON. */
 struct mf_json *mf_predicted_json(const struct mf_task *task, const struct mf_predicted *said);
 
+/** Puts what a network reads, and the names of its outputs. */
+void mf_predictor_facts(const struct mf_model_card *card, const struct mf_task *task, struct mf_json *to);
+
 /** Adds one; @p output is copied. */
 void mf_predictions_add(struct mf_predictions *predictions, struct mf_predicted said, const float *output);
 void mf_predictions_free(struct mf_predictions *predictions);

@@ -39,14 +39,8 @@ static const struct mf_model_wish wish = {.batch = 1}; /* see answers.h */
 
 static void find_facts(struct own *own)
 {
-    const struct mf_model_card *c = &own->card;
-    struct mf_json *names = mf_json_array(), *shape = mf_json_array();
-
-    for (size_t i = 0; i < c->outputs.count; ++i) mf_json_text(names, NULL, own->task.name[i]);
-    for (size_t i = 0; i < 4; ++i) mf_json_size(shape, NULL, c->dims[i]);
     own->facts = mf_json_object();
-    MF_JSON(own->facts, "task", own->task.learn->name, "arch", c->arch->name, "shape", shape, "phases", c->phases,
-            "outputs", names);
+    mf_predictor_facts(&own->card, &own->task, own->facts);
 }
 
 static int check_options(const struct mf_serve *job)

@@ -1,5 +1,6 @@
 /* train classify, infer classify: to tell classes apart. */
 #include "src/base/err.h"
+#include "src/cmd/learn/infer_resident.h"
 #include "src/cmd/learn/train_verb.h"
 #include "src/train/learn_classify.h"
 
@@ -29,3 +30,5 @@ const struct mf_cmd mf_cmd_infer_classify =
     MF_INFER_VERB(classify, "tell the class",
                   "  mpirun -n 2 mesoforge infer classify run/model.safetensors micro.h5 \\\n"
                   "      --output predictions.csv\n");
+
+const struct mf_resident_kind mf_resident_classify = MF_INFER_RESIDENT(classify);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "src/base/err.h"
+#include "src/cmd/learn/infer_resident.h"
 #include "src/cmd/learn/train_verb.h"
 #include "src/train/learn_regress.h"
 
@@ -37,3 +38,5 @@ const struct mf_cmd mf_cmd_train_regress =
                   tables);
 
 const struct mf_cmd mf_cmd_infer_regress = MF_INFER_VERB(regress, "predict properties", "");
+
+const struct mf_resident_kind mf_resident_regress = MF_INFER_RESIDENT(regress);

@@ -163,6 +163,32 @@ int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, co
 int mesoforge_run(mesoforge_session *session, const char *verb, const char *inputs, const char *options,
                   mesoforge_result **result);
 
+/* -- models: their weights stay loaded between calls -- */
+
+typedef struct mesoforge_model mesoforge_model;
+
+/**
+ * Loads a model of `mesoforge train`: classify or regress. Options (NULL: none) are those of `mesoforge infer` about
+ * the model: batch-size, pp, map, zero, offload-weights. The model is the session's, and ends with it. Collective.
+ */
+int mesoforge_model_load(mesoforge_session *session, const char *path, const char *options, mesoforge_model **model);
+
+/** Facts of a model as an object. It has the "verb" that asks it, the "bytes" of its arrays on this rank, and the place
+ * of its parts ("map"). A sample has the "shape" [nz, ny, nx, channels], and "outputs" are names. The text stays until
+ * the model is freed. */
+const char *mesoforge_model_json(const mesoforge_model *model);
+
+/**
+ * Asks a model about inputs: fields by their names ("@image @volume"), and files. An array with one axis more than a
+ * sample is a stack of samples, "@image[0]" and on. Options are those of the model's verb about inputs: "labels=0,255".
+ * The result has the verb's object and the array "probabilities" or "values", "f4" [sample][output]. Its numbers
+ * have the bits of the verb. Collective.
+ */
+int mesoforge_model_predict(mesoforge_session *session, mesoforge_model *model, const char *inputs, const char *options,
+                            mesoforge_result **result);
+
+int mesoforge_model_free(mesoforge_session *session, mesoforge_model *model); /* NULL is accepted. Collective */
+
 /* -- results: they outlive their session, and one thread at a time uses one -- */
 
 /** The object that the verb prints with --json. The text stays until the result is freed. */

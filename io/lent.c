@@ -10,15 +10,23 @@
 
 enum { PIECE = 1 << 16 /* bytes */, FEW = 1 << 20 /* values */ };
 
-static _Thread_local const struct mf_lent *lent_now;
+static _Thread_local const struct mf_lent *lent_now, *lent_last; /* last: where a name was found */
 
-void mf_lend(const struct mf_lent *list) { lent_now = list; }
+void mf_lend(const struct mf_lent *list) { lent_now = lent_last = list; }
 
+static const struct mf_lent *find_from(const struct mf_lent *at, const char *name)
+{
+    while (at && strcmp(at->name, name) != 0) at = at->next;
+    return at;
+}
+
+/* Long lists are read in their order. */
 const struct mf_lent *mf_lent_find(const char *name)
 {
-    const struct mf_lent *at = *name == '@' ? lent_now : NULL;
+    const struct mf_lent *at = *name == '@' ? find_from(lent_last, name) : NULL;
 
-    while (at && strcmp(at->name, name) != 0) at = at->next;
+    if (*name == '@' && !at) at = find_from(lent_now, name);
+    if (at) lent_last = at;
     return at;
 }
 

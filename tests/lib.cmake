@@ -1,5 +1,5 @@
 # The library, as a host sees it.
-foreach(name lib lib_fields lib_match lib_run lib_targets lib_cancel lib_threads)
+foreach(name lib lib_fields lib_match lib_model lib_run lib_targets lib_cancel lib_threads)
   mf_test(NAME ${name} SOURCE unit/${name}.c ROOM libmesoforge)
   target_link_libraries(${name} PRIVATE m Threads::Threads OpenMP::OpenMP_C)
 endforeach()

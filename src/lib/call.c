@@ -6,13 +6,16 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/same.h"
 #include "src/lib/lib.h"
 
 /* A call: options as text, and parsed. */
 struct call {
-    const struct mf_lib_verb *verb;
+    struct mf_lib_verb verb;
     const mesoforge_field *field; /* NULL: inputs has what the verb reads */
+    mesoforge_model *model;       /* NULL: none; or it is none of the session */
+    int asks, loads;              /* a model */
     const char *inputs, *text;
     struct mf_options *options;
     void *into;
@@ -22,8 +25,11 @@ struct call {
 static int describes(const struct mf_cmd *verb) { return verb->work == MF_WORK_NONE; }
 
 /* Local. */
-static int check_words(const struct mf_cmd *verb, const struct mf_options *options, const struct mf_common *common)
+static int check_words(const struct call *call, const struct mf_options *options, const struct mf_common *common)
 {
+    const struct mf_cmd *verb = call->verb.verb;
+
+    if (call->model) MF_TRY(mf_lib_model_words(call->model, options));
     MF_TRY(mf_lib_check_words(options));
     if (!describes(verb)) MF_TRY(mf_lib_check_session(options));
     if (common->output && verb == &mf_cmd_characterize)
@@ -34,7 +40,7 @@ static int check_words(const struct mf_cmd *verb, const struct mf_options *optio
 /* Local. */
 static int parse(struct call *call)
 {
-    const struct mf_cmd *verb = call->verb->verb;
+    const struct mf_cmd *verb = call->verb.verb;
     char **argv;
     int argc, rc;
 
@@ -43,7 +49,7 @@ static int parse(struct call *call)
                           verb->positional_max);
     mf_lib_words_free(argv);
     if (rc == MF_OK && verb->adopt) rc = verb->adopt(call->options, call->into);
-    return rc == MF_OK ? check_words(verb, call->options, call->into) : rc;
+    return rc == MF_OK ? check_words(call, call->options, call->into) : rc;
 }
 
 /* Options of the session are those of every verb, except for what a call alone says. */
@@ -79,17 +85,27 @@ static int is_used(const struct call *call, const mesoforge_field *field)
            (call->text && strstr(call->text, field->name));
 }
 
+/* The name of a call, which tells a model from others. The caller frees. */
+static char *named(const struct call *call)
+{
+    if (call->loads) return mf_format("load %s", call->model->path);
+    if (call->asks && !call->model) return mf_format("no model");
+    return call->asks ? mf_format("%s of model %zu", call->verb.verb->name, call->model->number)
+                      : mf_format("%s", call->verb.verb->name);
+}
+
 /* Do all ranks call this, with arrays of the same shapes? Collective. */
 static int meet(const mesoforge_session *session, const struct call *call)
 {
     enum { EACH = MF_FIELD_NAME + 24 * (MESOFORGE_AXES + 2) };
-    size_t n = strlen(call->verb->verb->name) + EACH;
-    char *said;
+    char *name = named(call), *said;
+    size_t n = strlen(name) + EACH;
     int rc;
 
     for (const mesoforge_field *f = session->fields; f; f = f->next) n += EACH;
     said = MF_MUST(malloc(n), "a call");
-    snprintf(said, n, "%s", call->verb->verb->name);
+    snprintf(said, n, "%s", name);
+    free(name);
     for (const mesoforge_field *f = session->fields; f; f = f->next)
         if (is_used(call, f)) describe(said + strlen(said), EACH, f);
     rc = mf_lib_meet(session, said);
@@ -101,6 +117,7 @@ static int meet(const mesoforge_session *session, const struct call *call)
 static int check(const mesoforge_session *session, struct call *call, mesoforge_result *const *result)
 {
     if (!result) return mf_fail(MF_USAGE, "there is no place for the result");
+    if (call->asks && !call->model) return mf_fail(MF_USAGE, "this is no model of the session");
     if (call->inputs) return MF_OK;
     if (!mf_lib_has(session, call->field)) return mf_fail(MF_USAGE, "this is no field of the session");
     call->inputs = call->field->name;
@@ -126,7 +143,7 @@ static void show(mesoforge_session *session, const struct mf_common *common, con
 /* Reads the options, and shows the session to the verb as the verb wants it. Collective. */
 static int begin(mesoforge_session *session, struct call *call)
 {
-    const struct mf_cmd *verb = call->verb->verb;
+    const struct mf_cmd *verb = call->verb.verb;
 
     MF_TRY(mf_agree(&session->comm, parse(call)));
     MF_TRY(mf_same_options(&session->comm, call->options));
@@ -140,8 +157,12 @@ static int begin(mesoforge_session *session, struct call *call)
 
 static void end(mesoforge_session *session, struct call *call)
 {
+    const int kept = call->into && call->model && call->model->into == call->into; /* by the model that is loaded */
+
     for (mesoforge_field *f = session->fields; f; f = f->next) mf_lib_slab_end(session, f);
     show(session, &session->common, session->options);
+    session->asked = NULL;
+    if (kept) return;
     mf_options_free(call->options);
     free(call->into);
 }
@@ -154,36 +175,61 @@ static const char *name_of(const struct call *call)
     return mf_options_positional(call->options, &words) ? words[0] : "";
 }
 
+/* Collective. */
+static int find_model(mesoforge_session *session, struct call *call)
+{
+    session->asked = call->model;
+    if (call->loads) MF_TRY(mf_agree(&session->comm, mf_lib_model_find(call->model)));
+    if (call->model) call->verb.verb = &call->model->verb;
+    return MF_OK;
+}
+
 static int work(mesoforge_session *session, struct call *call, mesoforge_result **result)
 {
-    const struct mf_lib_verb *verb = call->verb;
     int rc;
 
-    call->into = MF_MUST(calloc(1, verb->verb->size), "options");
+    MF_TRY(find_model(session, call));
+    call->into = MF_MUST(calloc(1, call->verb.verb->size), "options");
     MF_TRY(begin(session, call));
     MF_TRY(mf_lib_result_new(session, name_of(call), result));
     mf_json_divert(&(*result)->printed);
-    rc = verb->work(session, verb->verb, call->into, *result);
+    rc = call->verb.work(session, call->verb.verb, call->into, *result);
     mf_json_divert(NULL);
     return rc;
 }
 
-int mf_lib_call(mesoforge_session *session, const struct mf_lib_verb *verb, const mesoforge_field *field,
-                const char *inputs, const char *text, mesoforge_result **result)
+static int run(mesoforge_session *session, struct call *call, mesoforge_result **result)
 {
-    struct call call = {.verb = verb, .field = inputs ? NULL : field, .inputs = inputs, .text = text};
     mesoforge_result *r = NULL;
     int rc = mf_lib_enter(session);
 
     if (rc != MF_OK) return mf_lib_told(rc);
-    rc = meet(session, &call);
-    if (rc == MF_OK) rc = mf_agree(&session->comm, check(session, &call, result));
-    if (rc == MF_OK) rc = work(session, &call, &r);
-    end(session, &call);
+    if (call->asks && !mf_lib_model_has(session, call->model)) call->model = NULL;
+    if (call->asks && call->model) call->verb.verb = &call->model->verb;
+    rc = meet(session, call);
+    if (rc == MF_OK) rc = mf_agree(&session->comm, check(session, call, result));
+    if (rc == MF_OK) rc = work(session, call, &r);
+    end(session, call);
     if (rc != MF_OK && !(rc == MF_STOPPED && r && r->phase)) {
         mesoforge_result_free(r);
         r = NULL;
     }
     if (result) *result = r;
     return mf_lib_leave(session, rc);
+}
+
+int mf_lib_call(mesoforge_session *session, const struct mf_lib_verb *verb, const mesoforge_field *field,
+                const char *inputs, const char *text, mesoforge_result **result)
+{
+    struct call call = {.verb = *verb, .field = inputs ? NULL : field, .inputs = inputs, .text = text};
+
+    return run(session, &call, result);
+}
+
+int mf_lib_call_model(mesoforge_session *session, const struct mf_lib_verb *verb, mesoforge_model *model, int loads,
+                      const char *inputs, const char *text, mesoforge_result **result)
+{
+    struct call call = {.verb = *verb, .model = model, .asks = !loads, .loads = loads, .inputs = inputs, .text = text};
+
+    return run(session, &call, result);
 }

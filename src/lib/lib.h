@@ -12,6 +12,7 @@
 #include "src/base/arena_keep.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/recon/characterize.h"
+#include "src/cmd/resident.h"
 
 enum { MF_FIELD_NAME = 64 };
 
@@ -21,6 +22,19 @@ struct mesoforge_field {
     void *moved;         /* during a call: planes of other ranks, too */
     char name[MF_FIELD_NAME];
     mesoforge_field *next;
+};
+
+struct mesoforge_model {
+    mesoforge_model *next; /* of the session */
+    size_t number;         /* of those that the session has loaded; the same on all ranks */
+    char *path;
+    const struct mf_resident_kind *kind;
+    struct mf_cmd verb; /* the kind's, as loading and questions want it */
+    void *own;          /* of the kind */
+    /* of loading: the model has pointers to them */
+    struct mf_options *options;
+    void *into;
+    mesoforge_result *facts;
 };
 
 struct mesoforge_session {
@@ -33,7 +47,10 @@ struct mesoforge_session {
     int trusts;               /* files may be decoded in this process */
     struct mf_verb_call work; /* what verbs get */
     mesoforge_field *fields;
-    int slabs; /* structures come out in slabs */
+    mesoforge_model *models;
+    size_t loaded;          /* models so far */
+    mesoforge_model *asked; /* during a call: the model that it loads or asks */
+    int slabs;              /* structures come out in slabs */
     void (*take_line)(void *context, int level, const char *line);
     void *line_context;
     int (*go_on)(void *context, const char *what, double share);
@@ -70,7 +87,7 @@ struct mesoforge_result {
     struct mf_kept kept;           /* the memory of phase; none: it is of malloc() */
     int cut;                       /* but this rank's planes alone */
     struct mf_micro micro;         /* its facts, without values */
-    void *field[MF_RESULT_FIELDS]; /* of properties: the values of its arrays */
+    void *field[MF_RESULT_FIELDS]; /* of properties and models: the values of its arrays */
     size_t fields;
     char command[32], *options; /* of the verb */
     long seed;
@@ -95,6 +112,10 @@ int mf_lib_is_target(const mesoforge_result *result);
 void mf_lib_result_add(mesoforge_result *result, const char *name, const char *type, size_t size, int ndim,
                        const size_t *dims, const char *axes, const void *values);
 
+/** The same with a copy of the values; MF_MEMORY. Local. */
+int mf_lib_result_copy(mesoforge_result *result, const char *name, const char *type, size_t size, int ndim,
+                       const size_t *dims, const char *axes, const void *values);
+
 /** Begins what ranks do together, once the session is entered. Where their texts @p call differ, all refuse (MF_USAGE).
  * MF_DEVICE: not all came. Collective. */
 int mf_lib_meet(const mesoforge_session *session, const char *call);
@@ -116,7 +137,7 @@ void mf_lib_slab_end(mesoforge_session *session, mesoforge_field *field);
 
 /** A verb of the library. Its work is collective and agreed. @p options is the verb's own struct. */
 struct mf_lib_verb {
-    const struct mf_cmd *verb;
+    const struct mf_cmd *verb; /* NULL: that of the model */
     int (*work)(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *result);
 };
 
@@ -135,9 +156,28 @@ int mf_lib_not_here(const struct mf_cmd *verb);
 /** Runs any verb, and keeps the object that it prints. */
 int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *options, mesoforge_result *result);
 
+/** Sets result->json: what the verb printed on rank 0. Collective. */
+void mf_lib_result_printed(const mesoforge_session *session, mesoforge_result *result);
+
+/** Finds of which kind a model is. Refuses as mf_resident_find(). Local. */
+int mf_lib_model_find(mesoforge_model *model);
+
+/** Is it a loaded model of the session? */
+int mf_lib_model_has(const mesoforge_session *session, const mesoforge_model *model);
+
+/** Refuses words of loading in a question, and of questions in loading: MF_USAGE. Local. */
+int mf_lib_model_words(const mesoforge_model *model, const struct mf_options *options);
+
+/** Ends the models of a session. Collective, where collectives can follow. */
+void mf_lib_models_end(mesoforge_session *session);
+
 /** A whole call of include/mesoforge.h: enters the session, works, and leaves. The inputs are the field (where
  * @p inputs is NULL), or the words of @p inputs. Collective. */
 int mf_lib_call(mesoforge_session *session, const struct mf_lib_verb *verb, const mesoforge_field *field,
                 const char *inputs, const char *text, mesoforge_result **result);
+
+/** The same to a model of the session, or (@p loads) to one that the call loads. */
+int mf_lib_call_model(mesoforge_session *session, const struct mf_lib_verb *verb, mesoforge_model *model, int loads,
+                      const char *inputs, const char *text, mesoforge_result **result);
 
 #endif

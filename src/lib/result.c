@@ -1,5 +1,6 @@
 /* See lib.h and include/mesoforge.h: results. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/err.h"
 #include "src/lib/lib.h"
@@ -35,6 +36,27 @@ void mf_lib_result_add(mesoforge_result *r, const char *name, const char *type, 
         a->stride[i] = step;
     }
     ++r->arrays;
+}
+
+int mf_lib_result_copy(mesoforge_result *r, const char *name, const char *type, size_t size, int ndim,
+                       const size_t *dims, const char *axes, const void *values)
+{
+    size_t bytes = size;
+    void *copy;
+
+    for (int i = 0; i < ndim; ++i) bytes *= dims[i];
+    copy = malloc(bytes + 1);
+    if (!copy) return mf_fail(MF_MEMORY, "no memory for a result of %zu bytes", bytes);
+    memcpy(copy, values, bytes);
+    MF_ASSERT(r->fields < MF_RESULT_FIELDS);
+    r->field[r->fields++] = copy;
+    mf_lib_result_add(r, name, type, size, ndim, dims, axes, copy);
+    return MF_OK;
+}
+
+void mf_lib_result_printed(const mesoforge_session *session, mesoforge_result *r)
+{
+    r->json = mf_comm_text(&session->comm, r->printed ? r->printed : "null");
 }
 
 static void add_array(void *context, const char *path, int ndim, const size_t *dims, const char *axes,

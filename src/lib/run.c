@@ -21,7 +21,7 @@ int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *op
     MF_TRY(check_names(session, verb, options));
     MF_TRY(mf_agree(&session->comm, verb->alone ? verb->alone(session->work.options, options)
                                                 : verb->run(&session->work.session, options)));
-    r->json = mf_comm_text(&session->comm, r->printed ? r->printed : "null");
+    mf_lib_result_printed(session, r);
     return MF_OK;
 }
 

@@ -204,6 +204,7 @@ static int open_here(mesoforge_session *s, const void *comm, const char *text)
 
 static void end(mesoforge_session *s)
 {
+    mf_lib_models_end(s);
     if (s->work.session.comm) mf_session_close(&s->work.session);
     mf_comm_release(&s->comm);
     mf_options_free(s->options);

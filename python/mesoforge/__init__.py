@@ -22,6 +22,7 @@ from .describe import Option, Options, options
 from .errors import DeviceError, Error, InputError, NumericalError, OutOfMemory, OutputError, Stopped, UsageError
 from .library import version
 from .measured import Comparison, Properties
+from .model import Model, Predictions, load_model
 from .result import Characterization, Result, Structure, Target
 from .session import Session, Slab
 from .table import Table
@@ -52,11 +53,13 @@ __all__ = [
     "DeviceError",
     "Error",
     "InputError",
+    "Model",
     "NumericalError",
     "Option",
     "Options",
     "OutOfMemory",
     "OutputError",
+    "Predictions",
     "Properties",
     "Result",
     "Session",
@@ -72,6 +75,7 @@ __all__ = [
     "generate",
     "get_device",
     "infer",
+    "load_model",
     "match",
     "options",
     "plan",

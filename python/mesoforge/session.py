@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import weakref
+from functools import partial
 
 import numpy as np
 
@@ -105,6 +106,10 @@ def _described(array):
     return described
 
 
+def _run(verb, session, words, options, result):
+    return lib.mesoforge_run(session, verb.encode(), words, options, result)
+
+
 def _of_result(verb, handle):
     """A structure has phases, and a target descriptors."""
     if verb in _KINDS:
@@ -182,6 +187,8 @@ class Session:
         self._take_line = TAKE_LINE(self._log_line)
         self._go_on = GO_ON(self._step)
         self._progress = None
+        self._alone = comm is None
+        self._left_models = []  # that ended inside of a call
         check(lib.mesoforge_on_log(handle, self._take_line, None))
         check(lib.mesoforge_on_progress(handle, self._go_on, None))
         check(lib.mesoforge_slabs(handle, bool(slabs)))
@@ -286,6 +293,8 @@ class Session:
             yield
         finally:
             self._progress = None
+            while self._left_models and self._handle is not None:
+                lib.mesoforge_model_free(self._handle, self._left_models.pop())
             self._calling.release()
             _close_left()
 
@@ -316,7 +325,7 @@ class Session:
             inputs = first, *inputs[1:]
         try:
             with self._call_of(progress):
-                return self._call_on(verb, inputs, options)
+                return self._call_on(partial(_run, verb), inputs, options, partial(_of_result, verb))
         except UsageError as error:
             if masked and "no option '--mask'" in error.sentence:
                 raise InputError(f"{verb} has no mask, and the array is masked", _ALL_VALUES) from None
@@ -355,14 +364,14 @@ class Session:
             code = function(self._open(), *arguments)
         self._settle(code, None)
 
-    def _call_on(self, verb, inputs, options):
+    def _call_on(self, ask, inputs, options, kind):
         handle, result, lent = self._open(), c_void_p(), []
         try:
             words = " ".join(self._input(value, lent) for value in inputs).encode()
             text = _words(dict(self._lend_options(options, lent)))
             with self._holding_signals():
-                code = lib.mesoforge_run(handle, verb.encode(), words, text, byref(result))
-            made = _of_result(verb, result) if result else None
+                code = ask(handle, words, text, byref(result))
+            made = kind(result) if result else None
             self._settle(code, made)
             return made
         finally:

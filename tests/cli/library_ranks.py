@@ -6,7 +6,9 @@ SETS: how many random volumes and cuts are compared (default 6).
 """
 import os
 import random
+import shutil
 import sys
+import tempfile
 
 import runs
 from runs import check
@@ -108,14 +110,42 @@ def refusals(session, part):
     refused(usage, "MPI_COMM_NULL", lambda: mesoforge.Session(comm=null))
 
 
+def models(alone, session):
+    """Ranks share images, or stages of a model: the answers of one rank."""
+    folder = COMM.bcast(tempfile.mkdtemp() if COMM.rank == 0 else None)
+    data, path = os.path.join(folder, "set.h5"), os.path.join(folder, "model.safetensors")
+    mesoforge.synth(num_samples=24, size=[16, 16], output=data, session=session)
+    mesoforge.train("classify", data, arch="cnn", epochs=1, results_dir=folder, session=session)
+    images = np.random.default_rng(3).integers(0, 2, (7, 16, 16))
+    want = mesoforge.Model(path, session=alone, batch_size=2).predict(images).array
+    for options in ({}, {"pp": COMM.size}, {"zero": 3}):
+        with mesoforge.Model(path, session=session, batch_size=2, **options) as model:
+            got = [model.predict(images).array for _ in range(2)]
+            check(all(np.array_equal(one, want) for one in got), f"{options}: other answers")
+            places = {f"rank:{k}" for k in range(COMM.size)} if "pp" in options and COMM.size > 1 else {"cpu"}
+            check(set(model.map.values()) == places, f"{options}: {model.map}")
+            if COMM.size > 1:
+                refused(mesoforge.UsageError, "of model", lambda: model.predict(images[COMM.rank:]))
+    left = mesoforge.Model(path, session=session, pp=COMM.size)  # ends with the session
+    if COMM.size > 1:
+        first, second = (mesoforge.Model(path, session=session) for _ in range(2))
+        refused(mesoforge.UsageError, "of model", lambda: (first if COMM.rank else second).predict(images))
+    COMM.barrier()
+    if COMM.rank == 0:
+        shutil.rmtree(folder)
+    return left
+
+
 def main():
     part = None
     with mesoforge.Session(threads=1, deterministic=True) as alone:
-        with mesoforge.Session(comm=COMM, threads=1, deterministic=True, slabs=True) as session:
+        with mesoforge.Session(comm=COMM, threads=1, deterministic=True, slabs=True, trust_files=True) as session:
             for seed in range(SETS):
                 part = compare(alone, session, seed)
             structures(alone, session)
+            kept = models(alone, session)
             refusals(session, part)
+        refused(mesoforge.UsageError, "the session is closed", lambda: kept.predict(np.eye(16)))
     wrong = COMM.allreduce(len(runs.failures))
     if COMM.rank == 0:
         print(f"library_ranks: {SETS} sets on {COMM.size} ranks, {wrong} failures")

@@ -32,6 +32,7 @@ sys.dont_write_bytecode = True
 import mesoforge  # noqa: E402
 import mesoforge.devices  # noqa: E402
 import mesoforge.mcrpy  # noqa: E402
+import mesoforge.model  # noqa: E402
 
 RANDOM = random.Random(7)
 OF_MACHINE = ("seconds", "ranks", "threads", "peak_bytes", "output", "file", "target", "picture", "device", "model")
@@ -322,6 +323,38 @@ print(session.run("data info", "set.h5").figures["samples"])
     check(done.stdout.startswith("no memory for what 'set.h5'") and done.stdout.endswith("\n48\n"), f"{done}")
 
 
+def handle(kind, images, want, session):
+    """A model that stays loaded says the same, and ends with one exception."""
+    path = f"own-{kind}/model.safetensors"
+    model = mesoforge.load_model(path, session=session)
+    singly, stack = model.predict(*images), model.predict(np.asfortranarray(images))
+    check(plain(singly.said) == plain(want) and plain(stack.said) == plain(want), f"{kind}: a loaded model says {singly.said}")
+    check(np.array_equal(singly.array, stack.array) and singly.array.shape == (3, len(singly.outputs)), f"{kind}: arrays")
+    check(model.bytes > 1000 and set(model.map.values()) == {"cpu"} and "infer" in repr(model), f"{kind}: {model.facts}")
+    raises(mesoforge.UsageError, "of loading", lambda: model.predict(images[0], batch_size=2))
+    raises(mesoforge.UsageError, "type 'O'", lambda: model.predict(images[0].astype(object)))
+    raises(mesoforge.InputError, "[1 8 16]", lambda: model.predict(images[0][:8]))
+    raises(mesoforge.InputError, "getdata", lambda: model.predict(np.ma.masked_equal(images[0], 0)))
+    raises(mesoforge.UsageError, "there is no image", lambda: model.predict(np.zeros((0, 16, 16), "u1")))
+    raises(mesoforge.UsageError, "pickled", lambda: pickle.dumps(model))
+    many = np.broadcast_to(images[0], (40000, 16, 16))
+    raises(ArithmeticError, "of a callback", lambda: model.predict(many, progress=fail))
+    with mesoforge.Model(path, session=session, batch_size=1) as one:
+        check(np.allclose(one.predict(*images), singly, rtol=1e-5), f"{kind}: another batch has other answers")
+    raises(mesoforge.UsageError, "the model is closed", lambda: one.predict(images[0]))
+    model.close()
+    model.close()
+    left, other = mesoforge.Session(threads=1), None
+    other = mesoforge.Model(path, session=left)
+    left.close()
+    raises(mesoforge.UsageError, "the session is closed", lambda: other.predict(images[0]))
+    other.close()
+
+
+def fail(*_):
+    raise ArithmeticError("of a callback")
+
+
 def models():
     """Networks are trained by the verb and by the module alike, and say the same."""
     words = {"data": "set.h5", "arch": "mlp", "epochs": 2, "deterministic": True}
@@ -338,6 +371,7 @@ def models():
             want = verb(f"infer {kind}", f"verb-{kind}/model.safetensors", *(f"image{k}.npy" for k in range(3)), "--json")
             check([one["file"] for one in said] == ["@image", "@image2", "@image3"], f"{kind}: names {said}")
             check(plain(said) == plain(want["predictions"]), f"{kind}: {said}, and the verb {want['predictions']}")
+            handle(kind, images, want["predictions"], session)
         no_memory()
         mesoforge.synth(num_samples=24, questions=2, size=[16, 16], output="asked.h5", session=session)
         mesoforge.train("vqa", "asked.h5", epochs=1, results_dir="vqa", session=session)
@@ -371,9 +405,6 @@ def bad_inputs():
         raises(mesoforge.InputError, "getdata", lambda: session.run("compare", first, second))
     raises(mesoforge.InputError, "", lambda: session.run("compare", image, np.zeros((4, 4, 4, 4))))
     raises(mesoforge.InputError, "has 1 axis", lambda: session.characterize(image, limit_to=4, mask=image[0]))
-
-    def fail(*_):
-        raise ArithmeticError("of a callback")
 
     def call_again(*_):
         session.run("info", image)
@@ -432,7 +463,7 @@ def described():
 
 
 def examples():
-    for name in ("verbs", "mcrpy", "devices", "describe", "table", "result"):
+    for name in ("verbs", "mcrpy", "devices", "describe", "model", "table", "result"):
         with contextlib.redirect_stdout(io.StringIO()) as said:
             failed, tried = doctest.testmod(sys.modules[f"mesoforge.{name}"])
         check(tried > 0 and failed == 0, f"{name}: {said.getvalue()}")

@@ -1,0 +1,135 @@
+"""Models that stay loaded between calls."""
+
+from __future__ import annotations
+
+import json
+import os
+import weakref
+from typing import Any, Callable, Optional
+
+import numpy as np
+
+from .errors import InputError, UsageError
+from .library import byref, c_void_p, lib
+from .result import Result
+from .session import _ALL_VALUES, Session, _words, default
+
+Progress = Optional[Callable[[str, Optional[float]], object]]
+
+
+class Predictions(Result):
+    """What a model says of images: `array` [image][output] has numbers, `outputs` the names of its columns, and `said`
+    a dictionary for each image, as infer() gives it."""
+
+    outputs: list[str] = []
+
+    @property
+    def array(self) -> np.ndarray:
+        """Probabilities of classes, or values of columns."""
+        return next(iter(self.arrays.values()))
+
+    @property
+    def said(self) -> list[dict]:
+        """What the program prints of each image."""
+        return self.figures["predictions"]
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.array, dtype)
+
+
+def _free(session, handle, process):
+    if session._handle is None or os.getpid() != process:
+        return
+    if lib.mesoforge_model_free(session._handle, handle):
+        session._left_models.append(handle)  # the session is in a call, behind which it frees the model
+
+
+class Model:
+    """A trained model that is read once. Its weights stay in memory until close().
+
+    path: a model file of train(). options: those of the model, as batch_size=16. `facts` says what it reads and
+    returns, `bytes` how much memory it has, and `map` where its parts are.
+
+    >>> import os, tempfile, numpy, mesoforge
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> data = os.path.join(folder.name, "set.h5")
+    >>> session = mesoforge.Session(trust_files=True, threads=1)
+    >>> made = mesoforge.synth(num_samples=40, size=[16, 16], output=data, session=session)
+    >>> trained = mesoforge.train("regress", data, target=["volume_fraction"], epochs=1, arch="mlp",
+    ...                           results_dir=folder.name, session=session)
+    >>> with Model(os.path.join(folder.name, "model.safetensors"), session=session) as model:
+    ...     said = model.predict(numpy.zeros((3, 16, 16), "u1"), labels=[0, 1])
+    >>> said.array.shape, said.outputs
+    ((3, 1), ['volume_fraction'])
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | os.PathLike, *, session: Session | None = None, **options: Any):
+        self._session, self._handle = session or default(), c_void_p()
+        self._finalizer = None
+        with self._session._call_of(None):
+            self._session._ask(lib.mesoforge_model_load, os.fspath(path).encode(), _words(options), byref(self._handle))
+        self.facts: dict = json.loads(lib.mesoforge_model_json(self._handle))
+        # Whoever has ranks closes it on all of them.
+        if self._session._alone:
+            self._finalizer = weakref.finalize(self, _free, self._session, self._handle, os.getpid())
+
+    def __reduce_ex__(self, _):
+        raise UsageError("a model is memory of this process, and cannot be pickled or copied", "its path, loaded there")
+
+    def __repr__(self):
+        return f"Model({self.facts['model']!r}, {self.facts['verb']!r})"
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the model on this rank."""
+        return sum(self.facts["bytes"].values())
+
+    @property
+    def map(self) -> dict:
+        """The place of each part: "cpu", "cuda", or "rank:1" of a pipeline."""
+        return self.facts["map"]
+
+    def _open(self):
+        self._session._open()
+        if self._handle is None:
+            raise UsageError("the model is closed")
+        return self._handle
+
+    def predict(self, *images: Any, progress: Progress = None, **options: Any) -> Predictions:
+        """Asks about images [y][x], stacks of them [n][y][x], or volumes in the same way; paths are files.
+
+        options: those of `mesoforge infer` about images, as threshold="otsu", labels=[0, 255]. progress: as of match().
+        """
+        if any(np.ma.is_masked(image) for image in images):
+            raise InputError("a model reads whole images, and the array is masked", _ALL_VALUES)
+
+        def ask(session, words, text, result):
+            return lib.mesoforge_model_predict(session, self._open(), words, text, result)
+
+        with self._session._call_of(progress):
+            said = self._session._call_on(ask, images, options, Predictions)
+        said.outputs = self.facts["outputs"]
+        return said
+
+    def close(self) -> None:
+        """Frees the memory; results stay."""
+        if self._handle is None:
+            return
+        if self._session._handle is not None:  # a session ends its models
+            with self._session._call_of(None):
+                self._session._ask(lib.mesoforge_model_free, self._handle)
+        if self._finalizer:
+            self._finalizer.detach()
+        self._handle = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def load_model(path: str | os.PathLike, *, session: Session | None = None, **options: Any) -> Model:
+    """Loads a model: Model(path), by another name."""
+    return Model(path, session=session, **options)

@@ -19,6 +19,7 @@
 #include "src/base/crc.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 enum { OVERHEAD = 1 << 16, PIECE = 4 << 20 };
@@ -63,13 +64,13 @@ static uint32_t row_sum(const struct mf_columns *c, size_t id, const float *valu
 
 /* ---- what there is ---- */
 
-/* Where the columns stand in the new table. They replace columns of the same name. */
-static void find_places(struct mf_columns *c)
+/* Where the columns stand in the new table. They replace columns of the same name. Local. */
+static int find_places(struct mf_columns *c)
 {
     const struct mf_dataset *set = c->set;
 
-    c->place = MF_MUST(calloc(c->wish->columns, sizeof *c->place), "columns");
-    c->name = MF_MUST(calloc(set->reals + c->wish->columns, sizeof *c->name), "columns");
+    MF_TRY(MF_ROOM(c->place, c->wish->columns, "the columns of '%.300s'", c->path));
+    MF_TRY(MF_ROOM(c->name, set->reals + c->wish->columns, "the columns of '%.300s'", c->path));
     for (size_t r = 0; r < set->reals; ++r) c->name[r] = set->real_name[r];
     c->reals = set->reals;
     for (size_t i = 0; i < c->wish->columns; ++i) {
@@ -77,6 +78,15 @@ static void find_places(struct mf_columns *c)
         if (c->place[i] == set->reals) c->place[i] = c->reals++;
         c->name[c->place[i]] = c->wish->name[i];
     }
+    return MF_OK;
+}
+
+/* Local. */
+static int take_memory(struct mf_columns *c)
+{
+    MF_TRY(MF_ROOM(c->status, c->set->samples + 1, "the columns of '%.300s'", c->path));
+    c->old = mf_room(c->set->reals + 1, MF_COLUMNS_SAID, "the columns of '%.300s'", c->path);
+    return c->old ? find_places(c) : MF_MEMORY;
 }
 
 /** Settings of the columns of a set: [reals][MF_COLUMNS_SAID]; "": unknown. */
@@ -162,9 +172,10 @@ static int begin_rows(struct mf_columns *c, int file)
 static int read_rows(struct mf_columns *c, int file)
 {
     const size_t bytes = row_bytes(c), values = c->wish->columns * sizeof(float);
-    char *row = MF_MUST(malloc(bytes), "a row");
+    char *row;
     int rc = MF_OK;
 
+    MF_TRY(MF_ROOM(row, bytes, "a row of '%.300s'", c->rows));
     for (size_t i = 0; rc == MF_OK && i < c->set->samples; ++i) {
         size_t got;
         uint32_t sum;
@@ -251,16 +262,14 @@ int mf_columns_open(const struct mf_comm *comm, const struct mf_dataset *set, co
     *c = (struct mf_columns){.comm = comm, .set = set, .wish = wish, .file = -1, .lock = {.descriptor = -1}};
     c->path = mf_format("%s", path);
     c->rows = mf_format("%s.columns", path);
-    c->status = MF_MUST(calloc(set->samples + 1, 1), "columns");
-    c->old = MF_MUST(calloc(set->reals + 1, MF_COLUMNS_SAID), "columns");
     memcpy(c->head.magic, MAGIC, sizeof c->head.magic);
     c->head.samples = set->samples;
     c->head.columns = (uint32_t)wish->columns;
     c->head.of = mf_crc32c(mf_crc32c(0, set->hash, strlen(set->hash)), wish->said, strlen(wish->said));
     for (size_t i = 0; i < wish->columns; ++i)
         c->head.of = mf_crc32c(c->head.of, wish->name[i], strlen(wish->name[i]) + 1);
-    find_places(c);
-    rc = mf_lock_take(comm, path, &job, &c->lock);
+    rc = mf_agree(comm, take_memory(c));
+    if (rc == MF_OK) rc = mf_lock_take(comm, path, &job, &c->lock);
     if (rc == MF_OK) rc = begin(c);
     if (rc != MF_OK)
         mf_columns_close(c);
@@ -295,7 +304,7 @@ int mf_columns_put(struct mf_columns *c, size_t id, const float *value)
     for (size_t i = 0; i < c->wish->columns; ++i)
         if (!isfinite(value[i]))
             return mf_fail(MF_INPUT, "'%s' of sample %zu is not a finite number", c->wish->name[i], id);
-    row = MF_MUST(malloc(row_bytes(c)), "a row");
+    MF_TRY(MF_ROOM(row, row_bytes(c), "a row of '%.300s'", c->rows));
     memcpy(row, value, values);
     memcpy(row + values, &sum, sizeof sum);
     rc = mf_write_at(c->file, c->rows, row, row_bytes(c), row_at(c, id));
@@ -311,8 +320,8 @@ int mf_columns_put(struct mf_columns *c, size_t id, const float *value)
 static int collect(const struct mf_columns *c, float *value)
 {
     const size_t n = c->wish->columns, bytes = row_bytes(c);
-    float *row = MF_MUST(malloc(bytes), "a row");
-    int file, rc = mf_open_plain(c->rows, O_RDONLY, &file);
+    float *row = mf_room(1, bytes, "a row of '%.300s'", c->rows);
+    int file = -1, rc = row ? mf_open_plain(c->rows, O_RDONLY, &file) : MF_MEMORY;
 
     for (size_t i = 0; rc == MF_OK && i < c->set->samples; ++i) {
         rc = mf_read_at(file, c->rows, row, bytes, row_at(c, i));
@@ -368,7 +377,7 @@ static int copy(const struct mf_columns *c)
 static float *new_table(const struct mf_columns *c)
 {
     const struct mf_dataset *set = c->set;
-    float *table = calloc(set->samples * c->reals, sizeof *table);
+    float *table = mf_room(set->samples * c->reals, sizeof *table, "the columns of '%.300s'", c->path);
 
     for (size_t i = 0; table && i < set->samples; ++i) {
         float *row = table + i * c->reals;
@@ -381,9 +390,10 @@ static float *new_table(const struct mf_columns *c)
 
 static int put_settings(struct mf_h5 *h5, const struct mf_columns *c)
 {
-    const char **said = MF_MUST(calloc(c->reals, sizeof *said), "columns");
+    const char **said;
     int rc;
 
+    MF_TRY(MF_ROOM(said, c->reals, "the columns of '%.300s'", c->path));
     for (size_t r = 0; r < c->reals; ++r) said[r] = r < c->set->reals ? c->old + r * MF_COLUMNS_SAID : "";
     for (size_t i = 0; i < c->wish->columns; ++i) said[c->place[i]] = c->wish->said;
     rc = mf_h5_put_texts(h5, mf_set_parts[MF_PART_REAL].path, MF_SET_SAID, c->reals, said);
@@ -395,7 +405,7 @@ static int put_table(struct mf_h5 *h5, const struct mf_columns *c)
 {
     const char *path = mf_set_parts[MF_PART_REAL].path;
     float *table = new_table(c);
-    int rc = table ? MF_OK : mf_fail(MF_MEMORY, "no memory for the columns of '%s'", c->path);
+    int rc = table ? MF_OK : MF_MEMORY;
 
     if (rc == MF_OK && mf_h5_has(h5, path)) rc = mf_h5_remove(h5, path);
     if (rc == MF_OK) rc = mf_h5_write(h5, path, MF_H5_F32, 2, (size_t[2]){c->set->samples, c->reals}, table);

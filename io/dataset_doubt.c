@@ -8,6 +8,7 @@
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 enum { NAMES = 200 /* bytes of a list of names */ };
@@ -114,10 +115,11 @@ static size_t part_scales(size_t n, const struct width *widths)
     return widths[at - 1].width / widths[0].width < gap && widths[n - 1].width / widths[at].width < gap ? at : n;
 }
 
-void mf_doubt_scales(const struct mf_dataset *set)
+int mf_doubt_scales(const struct mf_dataset *set)
 {
-    struct width *widths = MF_MUST(malloc((set->samples + 1) * sizeof *widths), "a count");
+    struct width *widths;
 
+    MF_TRY(MF_ROOM(widths, set->samples + 1, "the scales of %zu samples", set->samples));
     for (size_t c = 0; !set->phases && set->where->range && c < set->dims[3]; ++c) {
         const size_t n = sort_widths(set, c, widths), k = part_scales(n, widths);
         const float *low, *high;
@@ -131,6 +133,7 @@ void mf_doubt_scales(const struct mf_dataset *set)
                 (double)high[1], (unsigned)widths[k].id, k, set->samples);
     }
     free(widths);
+    return MF_OK;
 }
 
 static float real_of(const struct mf_dataset *set, size_t k, size_t column)

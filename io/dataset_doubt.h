@@ -14,8 +14,8 @@ void mf_doubt_splits(const struct mf_dataset *set);
 void mf_doubt_channels(const struct mf_dataset *set);
 
 /** Warns of images whose values span far less than those of all others. Examples are masks of 0 and 1 beside grey
- * values to 255, or 12 bits beside 16. Local. */
-void mf_doubt_scales(const struct mf_dataset *set);
+ * values to 255, or 12 bits beside 16. MF_MEMORY. Local. */
+int mf_doubt_scales(const struct mf_dataset *set);
 
 /** Warns of real values that are constant in the train split: of @p columns columns, NULL: the first ones. Local. */
 void mf_doubt_reals(const struct mf_dataset *set, size_t columns, const size_t *column);

@@ -16,6 +16,7 @@
 #include "slurm/launcher.h"
 #include "src/base/crc.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 enum { OVERHEAD = 1 << 16 };
@@ -135,9 +136,8 @@ static int put_all_packed(struct making *m)
     const size_t most = own_of(m, 0).count;
     const size_t room = compressBound(m->lay.rows * m->lay.bytes);
     size_t *offset = MF_MUST(calloc((size_t)m->comm->size + 1, sizeof *offset), "a compressed sample");
-    void *packed = malloc(room), *all;
-    int rc =
-        mf_agree(m->comm, packed ? MF_OK : mf_fail(MF_MEMORY, "no memory for a compressed sample of %zu bytes", room));
+    void *packed = mf_room(1, room, "a compressed sample"), *all;
+    int rc = mf_agree(m->comm, packed ? MF_OK : MF_MEMORY);
 
     for (size_t k = 0; rc == MF_OK && k < most; k += m->lay.rows) {
         size_t bytes = 0;
@@ -220,6 +220,7 @@ static int ask(struct making *m)
 
     form.rows = rows_before(m, m->own.first + m->own.count) - rows_before(m, m->own.first);
     m->questions = mf_questions_new(&form, m->own.count);
+    MF_TRY(mf_agree(m->comm, m->questions ? MF_OK : MF_MEMORY));
     MF_TRY(w->make(w->context, m->split, m->own, m->questions));
     rc = mf_questions_check(m->file.path, m->questions, m->own.count, m->own.first);
     MF_TRY(mf_agree(m->comm, rc));
@@ -231,16 +232,16 @@ static int ask(struct making *m)
 static int take_memory(struct making *m)
 {
     const struct mf_dataset_wish *w = m->wish;
-    int has;
 
-    m->x = mf_fault("io.samples") ? NULL : malloc(m->lay.rows * m->lay.bytes);
-    m->split = calloc(w->samples + 1, 1);
-    has = m->x && m->split;
+    m->x = mf_room(m->lay.rows, m->lay.bytes, "a sample");
+    if (!m->x) return MF_MEMORY;
+    MF_TRY(MF_ROOM(m->split, w->samples + 1, "the splits of %zu samples", w->samples));
     for (int p = 0; p < MF_PARTS; ++p) {
-        m->array[p] = calloc((m->own.count + 1) * (m->lay.columns[p] + 1), mf_set_parts[p].size);
-        has = has && m->array[p];
+        m->array[p] = mf_room((m->own.count + 1) * (m->lay.columns[p] + 1), mf_set_parts[p].size, "%s of %zu samples",
+                              mf_set_parts[p].path, w->samples);
+        if (!m->array[p]) return MF_MEMORY;
     }
-    return has ? MF_OK : mf_fail(MF_MEMORY, "no memory for what is said of %zu samples", w->samples);
+    return MF_OK;
 }
 
 static void give_memory(struct making *m)

@@ -17,6 +17,7 @@
 #include "io/seal.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
 
@@ -54,17 +55,13 @@ static int check_head(const char *path, const struct mf_set_head *h)
     return wrong ? mf_fail(MF_INPUT, "cannot use dataset '%s': unusable %s in it", path, wrong) : MF_OK;
 }
 
-static int no_memory(const struct mf_dataset *set)
+/* Zeros; *rc becomes MF_MEMORY where there are none. */
+static void *room(const struct mf_dataset *set, size_t bytes, int *rc)
 {
-    return mf_fail(MF_MEMORY, "no memory for what '%s' says of its %zu samples", set->path, set->samples);
-}
+    void *memory =
+        *rc == MF_OK ? mf_room(1, bytes + 1, "what '%.300s' says of its %zu samples", set->path, set->samples) : NULL;
 
-/* Zeros; *has becomes 0 where there is no memory. */
-static void *room(size_t bytes, int *has)
-{
-    void *memory = mf_fault("io.dataset") ? NULL : calloc(1, bytes + 1);
-
-    if (!memory) *has = 0;
+    if (!memory) *rc = MF_MEMORY;
     return memory;
 }
 
@@ -72,7 +69,7 @@ static void *room(size_t bytes, int *has)
 static int make_arrays(struct mf_dataset *set, const struct mf_set_head *h)
 {
     struct mf_dataset_places *w = set->where;
-    int has = 1;
+    int rc = MF_OK;
 
     set->samples = set->items = h->samples;
     set->ndim = h->ndim;
@@ -88,22 +85,22 @@ static int make_arrays(struct mf_dataset *set, const struct mf_set_head *h)
     set->compressed = h->deflate;
     set->ours = h->ours;
     set->split_given = h->columns[MF_PART_SPLIT] > 0;
-    set->class_name = room(set->classes * sizeof *set->class_name, &has);
-    set->real_name = room(set->reals * sizeof *set->real_name, &has);
+    set->class_name = room(set, set->classes * sizeof *set->class_name, &rc);
+    set->real_name = room(set, set->reals * sizeof *set->real_name, &rc);
     w->offset = h->offset;
     w->chunks = (struct mf_h5_chunks){h->rows, h->chunks, h->deflate, h->shuffle, NULL};
-    w->chunks.place = room(h->chunks * sizeof *w->chunks.place, &has);
+    w->chunks.place = room(set, h->chunks * sizeof *w->chunks.place, &rc);
     for (int p = 0; p < MF_PARTS; ++p)
-        if (h->columns[p]) w->array[p] = room(mf_set_part_bytes(h, p), &has);
+        if (h->columns[p]) w->array[p] = room(set, mf_set_part_bytes(h, p), &rc);
     for (int p = 0; p < MF_PARTS; ++p) {
         w->part[p][0] = h->at[p];
         w->part[p][1] = h->at[p] ? h->at[p] + mf_set_part_bytes(h, p) : 0;
     }
-    if (!h->columns[MF_PART_SPLIT]) w->array[MF_PART_SPLIT] = room(h->samples, &has);
+    if (!h->columns[MF_PART_SPLIT]) w->array[MF_PART_SPLIT] = room(set, h->samples, &rc);
     if (!h->columns[MF_PART_MOMENTS] && !h->phases) { /* both are measured */
         free(w->array[MF_PART_RANGE]);
         for (int p = MF_PART_MOMENTS; p <= MF_PART_RANGE; ++p)
-            w->array[p] = room(h->samples * 2 * h->dims[3] * mf_set_parts[p].size, &has);
+            w->array[p] = room(set, h->samples * 2 * h->dims[3] * mf_set_parts[p].size, &rc);
     }
     set->label = w->array[MF_PART_LABEL];
     set->real = w->array[MF_PART_REAL];
@@ -113,7 +110,7 @@ static int make_arrays(struct mf_dataset *set, const struct mf_set_head *h)
     w->crc = w->array[MF_PART_CRC];
     w->moments = w->array[MF_PART_MOMENTS];
     w->range = w->array[MF_PART_RANGE];
-    return has ? MF_OK : no_memory(set);
+    return rc;
 }
 
 /* Visits all arrays, in the order in which they are sent. */
@@ -199,15 +196,15 @@ static int make_splits(struct mf_dataset *s)
 {
     static const double part[2] = MF_SPLIT_PARTS;
     size_t at[MF_SPLITS] = {0};
-    int has = 1;
+    int rc = MF_OK;
 
     if (!s->split_given) MF_TRY(mf_split_make(s->samples, s->label, s->classes, part, 0, s->split));
     for (size_t i = 0; s->status && i < s->samples; ++i)
         if (s->status[i] != 1) s->split[i] = MF_SPLIT_NONE;
     for (size_t i = 0; i < s->samples; ++i)
         if (s->split[i] < MF_SPLITS) ++s->count[s->split[i]];
-    for (int k = 0; k < MF_SPLITS; ++k) s->id[k] = room(s->count[k] * sizeof *s->id[k], &has);
-    if (!has) return no_memory(s);
+    for (int k = 0; k < MF_SPLITS; ++k) s->id[k] = room(s, s->count[k] * sizeof *s->id[k], &rc);
+    MF_TRY(rc);
     for (size_t i = 0; i < s->samples; ++i)
         if (s->split[i] < MF_SPLITS) s->id[s->split[i]][at[s->split[i]]++] = (uint32_t)i;
     return MF_OK;
@@ -276,12 +273,11 @@ static int share_rows(const struct mf_comm *comm, struct mf_dataset *s, struct m
 static int measure_all(const struct mf_comm *comm, struct mf_dataset *s)
 {
     const struct mf_span own = mf_cut(s->samples, (size_t)comm->size, (size_t)comm->rank);
-
-    int has = 1;
+    int rc = MF_OK;
 
     if (!s->phases && !s->where->range)
-        s->where->range = s->where->array[MF_PART_RANGE] = room(s->samples * 2 * s->dims[3] * sizeof(float), &has);
-    MF_TRY(mf_agree(comm, has ? measure(s, own) : no_memory(s)));
+        s->where->range = s->where->array[MF_PART_RANGE] = room(s, s->samples * 2 * s->dims[3] * sizeof(float), &rc);
+    MF_TRY(mf_agree(comm, rc == MF_OK ? measure(s, own) : rc));
     if (s->phases) return MF_OK;
     MF_TRY(share_rows(comm, s, own, MF_PART_MOMENTS));
     return share_rows(comm, s, own, MF_PART_RANGE);

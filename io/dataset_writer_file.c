@@ -17,6 +17,7 @@
 #include "src/base/err.h"
 #include "src/base/file.h"
 #include "src/base/rng.h"
+#include "src/base/room.h"
 #include "src/base/streams.h"
 
 enum { OVERHEAD = 1 << 16, PIECE = 4 << 20, LIST = 500 };
@@ -228,7 +229,7 @@ static int compare_splits(struct mf_h5 *h5, const struct finding *f)
     int rc;
 
     if (!given) return MF_OK;
-    has = MF_MUST(calloc(n + 1, 1), "splits");
+    MF_TRY(MF_ROOM(has, n + 1, "the splits of '%.300s'", f->from));
     rc = mf_h5_read_rows(h5, mf_set_parts[MF_PART_SPLIT].path, MF_H5_U8, 0, n, has);
     while (rc == MF_OK && i < n && has[i] == given[i]) ++i;
     if (rc == MF_OK && i < n)
@@ -444,7 +445,7 @@ static int put_splits(struct mf_rows *rows, const struct mf_writer *w)
     int rc;
 
     if (set->split) return mf_rows_put(rows, set->split, set->samples, at);
-    split = MF_MUST(calloc(set->samples, 1), "splits");
+    MF_TRY(MF_ROOM(split, set->samples, "the splits of %zu samples", set->samples));
     rc = draw_splits(set, split);
     if (rc == MF_OK) rc = mf_rows_put(rows, split, set->samples, at);
     free(split);

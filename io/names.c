@@ -10,6 +10,7 @@
 
 #include "io/array.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 /* "run" of ".", "../run/" and "run/x/.." alike; NULL: not a folder. A folder's name has no ending. */
@@ -57,19 +58,20 @@ int mf_names_in(const char *folder, int arrays, size_t *count, char ***name)
 {
     struct dirent **found = NULL;
     const int n = scandir(folder, &found, arrays ? is_image : is_picture, by_bytes);
+    int rc;
 
     if (n <= 0) {
         free(found);
         return mf_fail(MF_INPUT, "the folder '%s' holds no %sPNG or TIFF", folder, arrays ? ".npy, " : "");
     }
     *count = (size_t)n;
-    *name = MF_MUST(calloc(*count, sizeof **name), "names of files");
+    rc = MF_ROOM(*name, *count, "the names of %zu files in '%.300s'", *count, folder);
     for (size_t i = 0; i < *count; ++i) {
-        (*name)[i] = mf_format("%s", found[i]->d_name);
+        if (rc == MF_OK) (*name)[i] = mf_format("%s", found[i]->d_name);
         free(found[i]);
     }
     free(found);
-    return MF_OK;
+    return rc;
 }
 
 char *mf_name_number(const char *path, const char *mark, uint64_t number)

@@ -8,6 +8,7 @@
 #include "io/question_rows_priv.h"
 #include "io/questions.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 enum { WHY = 200 };
@@ -51,14 +52,14 @@ static int take_text(const struct record *r, const struct mf_json *value, const 
     if (strlen(from) != mf_json_length(value)) return refuse(r, "a text has a zero character");
     while (*from && strchr(" \t\r\n", *from)) ++from;
     while (end > from && strchr(" \t\r\n", end[-1])) --end;
-    *text = *end ? mf_question_keep(r->rows, mf_format("%.*s", (int)(end - from), from)) : from;
-    return MF_OK;
+    *text = from;
+    return *end ? mf_question_keep(r->rows, mf_format("%.*s", (int)(end - from), from), text) : MF_OK;
 }
 
 /* A number as it would stand in a table. */
-static const char *take_number(const struct record *r, double number)
+static int take_number(const struct record *r, double number, const char **text)
 {
-    return mf_question_keep(r->rows, mf_format("%.15g", number));
+    return mf_question_keep(r->rows, mf_format("%.15g", number), text);
 }
 
 static int take_field(const struct record *r, const struct mf_json *object, int field, const char **text)
@@ -70,7 +71,7 @@ static int take_field(const struct record *r, const struct mf_json *object, int 
     case MF_JSON_NULL: return MF_OK;
     case MF_JSON_TEXT: return take_text(r, value, text);
     case MF_JSON_INT:
-    case MF_JSON_REAL: *text = take_number(r, mf_json_to_real(value)); return MF_OK;
+    case MF_JSON_REAL: return take_number(r, mf_json_to_real(value), text);
     case MF_JSON_BOOL:
         *text =
             field == MF_FIELD_ANSWER ? (mf_json_to_bool(value) ? "yes" : "no") : (mf_json_to_bool(value) ? "1" : "0");
@@ -87,8 +88,7 @@ static int take_question(const struct record *r, const struct mf_json *object, c
     struct mf_question_row row = *inherited;
 
     for (int f = 0; f < MF_FIELDS; ++f) MF_TRY(take_field(r, object, f, mf_question_field(&row, f)));
-    *mf_question_add(r->rows, r->line) = row;
-    return mf_question_check(r->rows, &row);
+    return mf_question_add(r->rows, &row);
 }
 
 /* ---- boxes ---- */
@@ -119,8 +119,7 @@ static int take_box(const struct record *r, const struct mf_json *object, struct
         box.phase = mf_json_get_real(object, "phase");
     }
     if (!(box.area >= 0) || !(box.phase >= 0)) return refuse(r, "area and phase of an object must be 0 or more");
-    mf_scene_add_box(scene, box);
-    return MF_OK;
+    return mf_scene_add_box(scene, box);
 }
 
 static int take_boxes(const struct record *r, const struct mf_json *list, struct mf_scene *scene)
@@ -178,7 +177,7 @@ static void see_finding(void *context, const char *key, const struct mf_json *va
         l->rc = refuse(l->record, why);
         return;
     }
-    mf_scene_add_finding(l->scene, key, finding);
+    l->rc = mf_scene_add_finding(l->scene, key, finding);
 }
 
 /* ---- objects of the file ---- */
@@ -193,8 +192,9 @@ static int is_about_image(const struct mf_json *o)
 static int take_scene(const struct record *r, const char *image)
 {
     const struct mf_json *seen = mf_json_get(r->at, "observations");
-    struct looking l = {r, mf_scene_add(r->rows, r->line), MF_OK};
+    struct looking l = {r, NULL, MF_OK};
 
+    MF_TRY(mf_scene_add(r->rows, r->line, &l.scene));
     l.scene->image = image;
     if (has(r->at, "objects")) MF_TRY(take_boxes(r, mf_json_get(r->at, "objects"), l.scene));
     if (has(r->at, "observations")) l.scene->has_boxes = 1;
@@ -207,8 +207,9 @@ static int take_scene(const struct record *r, const char *image)
 /* Boxes and questions are about one image. */
 static int take_study(const struct record *r, const char *study)
 {
-    struct looking l = {r, mf_scene_add(r->rows, r->line), MF_OK};
+    struct looking l = {r, NULL, MF_OK};
 
+    MF_TRY(mf_scene_add(r->rows, r->line, &l.scene));
     if (has(r->at, "objects") || has(r->at, "observations") || has(r->at, "questions"))
         return refuse(r, "names no image, and a study has findings alone");
     l.scene->study = study;
@@ -248,12 +249,16 @@ static int take_record(struct mf_question_rows *rows, const struct mf_json *at, 
 
 /* ---- the file ---- */
 
-static void keep_value(struct mf_question_rows *rows, struct mf_json *value)
+static int keep_value(struct mf_question_rows *rows, struct mf_json *value)
 {
     struct mf_question_memory *m = rows->memory;
 
-    m->value = MF_MUST(realloc(m->value, (m->values + 1) * sizeof *m->value), "questions");
+    if (MF_ROOM_NEXT(m->value, m->values, "the lines of '%.300s'", rows->path) != MF_OK) {
+        mf_json_free(value);
+        return MF_MEMORY;
+    }
     m->value[m->values++] = value;
+    return MF_OK;
 }
 
 static int take_list(struct mf_question_rows *rows)
@@ -262,7 +267,7 @@ static int take_list(struct mf_question_rows *rows)
 
     rows->unit = "item";
     MF_TRY(mf_json_load_foreign(rows->path, MF_QUESTION_LIST, MF_QUESTION_LIST / 4, &list));
-    keep_value(rows, list);
+    MF_TRY(keep_value(rows, list));
     for (size_t i = 0; i < mf_json_count(list); ++i) MF_TRY(take_record(rows, mf_json_item(list, i), i + 1));
     return MF_OK;
 }
@@ -275,11 +280,12 @@ static int take_line(struct mf_question_rows *rows, const char *text, size_t byt
     if (strlen(text) != bytes) return mf_fail(MF_INPUT, "'%s' is no JSON: it has a zero byte", rows->path);
     if (strspn(text, " \t\r\n") == bytes) return MF_OK;
     value = mf_json_parse_foreign(text, bytes, why, sizeof why);
+    if (!value && !*why) return mf_room_none(bytes, "line %zu of '%.300s'", line, rows->path);
     if (!value)
         return mf_fail(MF_INPUT,
                        "line %zu of '%s' is not JSON: %s; a file has a list of objects, or an object in each line",
                        line, rows->path, why);
-    keep_value(rows, value);
+    MF_TRY(keep_value(rows, value));
     return take_record(rows, value, line);
 }
 
@@ -302,7 +308,8 @@ static int take_lines(struct mf_question_rows *rows, FILE *from)
         rc = take_line(rows, text + mark, (size_t)n - mark, line);
     }
     free(text);
-    if (rc == MF_OK && !feof(from)) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", rows->path, strerror(errno));
+    if (rc == MF_OK && !feof(from))
+        rc = mf_fail(errno == ENOMEM ? MF_MEMORY : MF_INPUT, "cannot read '%s': %s", rows->path, strerror(errno));
     return rc;
 }
 

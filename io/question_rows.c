@@ -8,6 +8,7 @@
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 const char *const mf_question_words[MF_FIELDS][MF_FIELD_WORDS] = {
@@ -37,47 +38,45 @@ const char **mf_question_field(struct mf_question_row *row, int field)
     }
 }
 
-/* Room for one more of @p n. */
-static void *grown(void *at, size_t n, size_t *room, size_t size)
-{
-    if (n < *room) return at;
-    *room = 2 * n + 16;
-    return MF_MUST(realloc(at, *room * size), "questions");
-}
-
-const char *mf_question_keep(struct mf_question_rows *rows, char *text)
+int mf_question_keep(struct mf_question_rows *rows, char *text, const char **kept)
 {
     struct mf_question_memory *m = rows->memory;
 
-    m->text = MF_MUST(realloc(m->text, (m->texts + 1) * sizeof *m->text), "questions");
-    m->text[m->texts++] = text;
-    return text;
+    if (MF_ROOM_NEXT(m->text, m->texts, "the texts of '%.300s'", rows->path) != MF_OK) {
+        free(text);
+        return MF_MEMORY;
+    }
+    *kept = m->text[m->texts++] = text;
+    return MF_OK;
 }
 
-struct mf_question_row *mf_question_add(struct mf_question_rows *rows, size_t line)
+int mf_question_add(struct mf_question_rows *rows, const struct mf_question_row *row)
 {
-    rows->row = grown(rows->row, rows->count, &rows->memory->row_room, sizeof *rows->row);
-    rows->row[rows->count] = (struct mf_question_row){"", "", "", "", "", "", "", "", line};
-    return &rows->row[rows->count++];
+    MF_TRY(MF_ROOM_NEXT(rows->row, rows->count, "the questions of '%.300s'", rows->path));
+    rows->row[rows->count++] = *row;
+    return mf_question_check(rows, row);
 }
 
-struct mf_scene *mf_scene_add(struct mf_question_rows *rows, size_t line)
+int mf_scene_add(struct mf_question_rows *rows, size_t line, struct mf_scene **scene)
 {
-    rows->scene = grown(rows->scene, rows->scenes, &rows->memory->scene_room, sizeof *rows->scene);
-    rows->scene[rows->scenes] = (struct mf_scene){.image = "", .study = "", .line = line};
-    return &rows->scene[rows->scenes++];
+    MF_TRY(MF_ROOM_NEXT(rows->scene, rows->scenes, "the images of '%.300s'", rows->path));
+    *scene = &rows->scene[rows->scenes++];
+    **scene = (struct mf_scene){.image = "", .study = "", .line = line};
+    return MF_OK;
 }
 
-void mf_scene_add_box(struct mf_scene *s, struct mf_scene_box box)
+int mf_scene_add_box(struct mf_scene *s, struct mf_scene_box box)
 {
-    s->box = MF_MUST(realloc(s->box, (s->boxes + 1) * sizeof *s->box), "boxes");
+    MF_TRY(MF_ROOM_NEXT(s->box, s->boxes, "the boxes of an image"));
     s->box[s->boxes++] = box;
+    return MF_OK;
 }
 
-void mf_scene_add_finding(struct mf_scene *s, const char *name, uint8_t value)
+int mf_scene_add_finding(struct mf_scene *s, const char *name, uint8_t value)
 {
-    s->finding = MF_MUST(realloc(s->finding, (s->findings + 1) * sizeof *s->finding), "findings");
+    MF_TRY(MF_ROOM_NEXT(s->finding, s->findings, "the findings of an image"));
     s->finding[s->findings++] = (struct mf_scene_finding){name, value};
+    return MF_OK;
 }
 
 void mf_question_rows_close(struct mf_question_rows *rows)
@@ -158,11 +157,11 @@ static int take_questions(struct mf_question_rows *rows, const size_t *column)
     const struct mf_table *t = &rows->memory->table;
 
     for (size_t r = 0; r < t->rows; ++r) {
-        struct mf_question_row *row = mf_question_add(rows, t->line[r]);
+        struct mf_question_row row = {"", "", "", "", "", "", "", "", t->line[r]};
 
         for (int f = 0; f < MF_FIELDS; ++f)
-            if (column[f] < t->columns) *mf_question_field(row, f) = t->cell[r * t->columns + column[f]];
-        MF_TRY(mf_question_check(rows, row));
+            if (column[f] < t->columns) *mf_question_field(&row, f) = t->cell[r * t->columns + column[f]];
+        MF_TRY(mf_question_add(rows, &row));
     }
     say_others(t);
     return MF_OK;
@@ -178,8 +177,7 @@ static int take_finding(const struct mf_table *t, size_t row, size_t column, str
     if (*cell && (!mf_table_number(t, cell, &number) || !mf_finding_of(number, &value)))
         return mf_fail(MF_INPUT, "line %zu of '%s': the finding '%.80s' is '%.80s', not 1, 0, -1 or empty",
                        t->line[row], t->path, t->name[column], cell);
-    mf_scene_add_finding(scene, t->name[column], value);
-    return MF_OK;
+    return mf_scene_add_finding(scene, t->name[column], value);
 }
 
 static int take_findings(struct mf_question_rows *rows, const size_t *column)
@@ -188,9 +186,10 @@ static int take_findings(struct mf_question_rows *rows, const size_t *column)
     const int about = column[MF_FIELD_IMAGE] < t->columns ? MF_FIELD_IMAGE : MF_FIELD_STUDY;
 
     for (size_t r = 0; r < t->rows; ++r) {
-        struct mf_scene *scene = mf_scene_add(rows, t->line[r]);
         const char *const name = t->cell[r * t->columns + column[about]];
+        struct mf_scene *scene;
 
+        MF_TRY(mf_scene_add(rows, t->line[r], &scene));
         if (!*name)
             return mf_fail(MF_INPUT, "line %zu of '%s' names no %s", t->line[r], t->path, mf_question_words[about][0]);
         *(about == MF_FIELD_IMAGE ? &scene->image : &scene->study) = name;

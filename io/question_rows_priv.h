@@ -11,7 +11,7 @@ enum { MF_QUESTION_LIST = 1 << 28 /* bytes of a file that is one list, at most *
 /** The texts of rows point into this memory. */
 struct mf_question_memory {
     struct mf_table table;
-    size_t values, texts, row_room, scene_room;
+    size_t values, texts;
     struct mf_json **value; /* [values] */
     char **text;            /* [texts], heap each */
 };
@@ -34,14 +34,16 @@ extern const char *const mf_question_words[MF_FIELDS][MF_FIELD_WORDS];
 /** The member of a row that a field is. */
 const char **mf_question_field(struct mf_question_row *row, int field);
 
-/** Keeps a text until the rows are closed. */
-const char *mf_question_keep(struct mf_question_rows *rows, char *text_take);
+/** Keeps a text until the rows are closed: MF_MEMORY. */
+int mf_question_keep(struct mf_question_rows *rows, char *text_take, const char **kept);
 
-/** Adds a row, all fields of which are "", or an image. It stays in its place until the next is added. */
-struct mf_question_row *mf_question_add(struct mf_question_rows *rows, size_t line);
-struct mf_scene *mf_scene_add(struct mf_question_rows *rows, size_t line);
-void mf_scene_add_box(struct mf_scene *scene, struct mf_scene_box box);
-void mf_scene_add_finding(struct mf_scene *scene, const char *name, uint8_t value);
+/** Adds a row, and checks it: MF_MEMORY, MF_INPUT. */
+int mf_question_add(struct mf_question_rows *rows, const struct mf_question_row *row);
+
+/** Adds an image, which stays in its place until the next is added. MF_MEMORY, as adding a box or a finding to it. */
+int mf_scene_add(struct mf_question_rows *rows, size_t line, struct mf_scene **scene);
+int mf_scene_add_box(struct mf_scene *scene, struct mf_scene_box box);
+int mf_scene_add_finding(struct mf_scene *scene, const char *name, uint8_t value);
 
 /** Refuses a question without image, type, text or answer: MF_INPUT. */
 int mf_question_check(const struct mf_question_rows *rows, const struct mf_question_row *row);
@@ -49,7 +51,7 @@ int mf_question_check(const struct mf_question_rows *rows, const struct mf_quest
 /** A finding of this number into @p value. 0: it is none. */
 int mf_finding_of(double number, uint8_t *value);
 
-/** Reads JSON: MF_INPUT. */
+/** Reads JSON: MF_INPUT, MF_MEMORY. */
 int mf_question_json(struct mf_question_rows *rows);
 
 #endif

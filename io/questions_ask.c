@@ -5,6 +5,7 @@
 #include "io/questions.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 
 /* Questions of a sample that has any, rounded up. */
 static size_t mean_of(const struct mf_questions *q)
@@ -15,15 +16,16 @@ static size_t mean_of(const struct mf_questions *q)
     return samples ? (q->form.rows + samples - 1) / samples : 1;
 }
 
-static void make_items(struct mf_dataset *set)
+/* Local. */
+static int make_items(struct mf_dataset *set)
 {
     struct mf_questions *q = set->questions;
     const size_t rows = q->form.rows;
 
     q->together = mf_min(mean_of(q), MF_QUESTIONS_TOGETHER);
-    q->item = MF_MUST(calloc(rows + 1, sizeof *q->item), "questions");
-    q->item_sample = MF_MUST(calloc(rows + 1, sizeof *q->item_sample), "questions");
-    q->counts = MF_MUST(calloc(rows + 1, 1), "questions");
+    MF_TRY(MF_ROOM(q->item, rows + 1, "the questions of '%.300s'", set->path));
+    MF_TRY(MF_ROOM(q->item_sample, rows + 1, "the questions of '%.300s'", set->path));
+    MF_TRY(MF_ROOM(q->counts, rows + 1, "the questions of '%.300s'", set->path));
     set->items = 0;
     for (size_t i = 0; i < rows; ++i) {
         const size_t of_last = set->items ? i - q->item[set->items - 1] : 0;
@@ -35,6 +37,7 @@ static void make_items(struct mf_dataset *set)
     }
     q->item[set->items] = (uint32_t)rows;
     set->sample_of = q->item_sample;
+    return MF_OK;
 }
 
 static int any_counts(const struct mf_questions *q, size_t item)
@@ -46,16 +49,31 @@ static int any_counts(const struct mf_questions *q, size_t item)
     return k < rows.count;
 }
 
-static void list_split(struct mf_dataset *set, enum mf_split split)
+/* Local. */
+static int list_split(struct mf_dataset *set, enum mf_split split)
 {
-    uint32_t *id = MF_MUST(calloc(set->items + 1, sizeof *id), "the splits of a dataset");
+    uint32_t *id;
     size_t n = 0;
 
+    MF_TRY(MF_ROOM(id, set->items + 1, "the splits of '%.300s'", set->path));
     for (size_t i = 0; i < set->items; ++i)
         if (set->split[mf_item_sample(set, i)] == split && any_counts(set->questions, i)) id[n++] = (uint32_t)i;
     free(set->id[split]);
     set->id[split] = id;
     set->count[split] = n;
+    return MF_OK;
+}
+
+static int list_splits(struct mf_dataset *set)
+{
+    for (int k = 0; k < MF_SPLITS; ++k) MF_TRY(list_split(set, (enum mf_split)k));
+    return MF_OK;
+}
+
+static int make_all(struct mf_dataset *set)
+{
+    MF_TRY(make_items(set));
+    return list_splits(set);
 }
 
 int mf_dataset_ask(const struct mf_comm *comm, struct mf_dataset *set)
@@ -63,8 +81,7 @@ int mf_dataset_ask(const struct mf_comm *comm, struct mf_dataset *set)
     const char *each[2] = {set->hash};
 
     MF_TRY(mf_questions_open(comm, set, &set->questions));
-    make_items(set);
-    for (int k = 0; k < MF_SPLITS; ++k) list_split(set, (enum mf_split)k);
+    MF_TRY(mf_agree(comm, make_all(set)));
     each[1] = set->questions->hash;
     mf_hash_join(2, each, set->hash);
     return MF_OK;
@@ -80,7 +97,7 @@ int mf_dataset_grades(struct mf_dataset *set, char worst)
         return mf_fail(MF_INPUT, "'%s': questions have no grades, so none can be chosen by them", set->path);
     for (size_t i = 0; i < q->form.rows; ++i)
         if (!q->grade[i] || q->grade[i] > worst) q->counts[i] = 0;
-    for (int k = 0; k < MF_SPLITS; ++k) list_split(set, (enum mf_split)k);
+    MF_TRY(list_splits(set));
     mf_hash_bytes(&worst, 1, grades);
     mf_hash_join(2, each, set->hash);
     if (set->count[MF_TRAIN]) return MF_OK;

@@ -5,6 +5,7 @@
 
 #include "io/questions_priv.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/base/utf8.h"
 
 size_t mf_questions_rows(const struct mf_questions_form *f, size_t samples, int part)
@@ -53,13 +54,19 @@ struct mf_questions *mf_questions_new(const struct mf_questions_form *form, size
 {
     struct mf_questions *q = MF_MUST(calloc(1, sizeof *q), "questions");
     void **array[MF_ASK_PARTS];
+    int has = 1;
 
     q->form = *form;
     mf_questions_arrays(q, array);
-    for (int p = 0; p < MF_ASK_PARTS; ++p)
-        *array[p] =
-            MF_MUST(calloc(mf_questions_rows(form, samples, p) + 1, mf_questions_row(form, p) + 1), "questions");
-    return q;
+    for (int p = 0; has && p < MF_ASK_PARTS; ++p) {
+        const size_t rows = mf_questions_rows(form, samples, p);
+
+        *array[p] = mf_room(rows + 1, mf_questions_row(form, p) + 1, "%s of %zu rows", mf_question_parts[p].path, rows);
+        has = *array[p] != NULL;
+    }
+    if (has) return q;
+    mf_questions_close(q);
+    return NULL;
 }
 
 void mf_questions_close(struct mf_questions *q)

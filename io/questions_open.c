@@ -9,6 +9,7 @@
 #include "io/questions_priv.h"
 #include "io/seal.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 
 struct opening {
     const struct mf_dataset *set;
@@ -102,8 +103,8 @@ static int send_arrays(struct mf_h5 *file, const struct mf_questions_form *f, si
         int rc;
 
         if (!bytes) continue;
-        values = malloc(bytes);
-        if (!values) return mf_fail(MF_MEMORY, "no memory for %s", mf_question_parts[p].path);
+        values = mf_room(1, bytes, "%s", mf_question_parts[p].path);
+        if (!values) return MF_MEMORY;
         rc = mf_h5_read_rows(file, mf_question_parts[p].path, mf_question_parts[p].type, 0, rows, values);
         if (rc == MF_OK) rc = mf_guard_send(to, values, bytes);
         free(values);
@@ -185,12 +186,14 @@ static int each_array(struct mf_questions *q, size_t samples, int (*visit)(void 
     return MF_OK;
 }
 
-static struct mf_questions *make(const struct mf_questions_form *form, size_t samples)
+/* Local. */
+static int make(const struct mf_questions_form *form, size_t samples, struct mf_questions **questions)
 {
     struct mf_questions *q = mf_questions_new(form, samples);
 
-    if (form->vocabulary) q->vocabulary = MF_MUST(calloc(form->vocabulary + 1, 1), "a vocabulary");
-    return q;
+    *questions = q;
+    if (!q) return MF_MEMORY;
+    return form->vocabulary ? MF_ROOM(q->vocabulary, form->vocabulary + 1, "a vocabulary") : MF_OK;
 }
 
 static int receive(void *from, void *at, size_t bytes) { return mf_guard_receive(from, at, bytes); }
@@ -217,17 +220,18 @@ static int take(void *context, FILE *from)
     end_names(MF_QUESTION_HEADS, f->head);
     end_names(MF_QUESTION_FINDINGS, f->finding);
     end_names(MF_QUESTION_ANSWERS, f->answer);
-    if (rc == MF_OK) o->questions = make(f, o->set->samples);
+    if (rc == MF_OK) rc = make(f, o->set->samples, &o->questions);
     free(f);
     return rc == MF_OK ? each_array(o->questions, o->set->samples, receive, from) : rc;
 }
 
 /* The same texts have the same hash, whatever the longest of their set is. */
-static void hash_texts(const struct mf_questions *q, char hash[MF_HASH_TEXT])
+static int hash_texts(const struct mf_questions *q, char hash[MF_HASH_TEXT])
 {
-    char *all = MF_MUST(malloc(q->form.rows * q->form.text + 1), "a hash");
+    char *all = mf_room(q->form.rows, q->form.text, "the texts of %zu questions", (size_t)q->form.rows);
     size_t used = 0;
 
+    if (!all) return MF_MEMORY;
     for (size_t r = 0; r < q->form.rows; ++r) {
         const char *text = q->text + r * q->form.text;
         const size_t n = strnlen(text, q->form.text - 1) + 1;
@@ -237,9 +241,11 @@ static void hash_texts(const struct mf_questions *q, char hash[MF_HASH_TEXT])
     }
     mf_hash_bytes(all, used, hash);
     free(all);
+    return MF_OK;
 }
 
-static void make_hash(struct mf_questions *q, size_t samples)
+/* Local. */
+static int make_hash(struct mf_questions *q, size_t samples)
 {
     char each[MF_ASK_PARTS + 1][MF_HASH_TEXT];
     const char *all[MF_ASK_PARTS + 1];
@@ -248,12 +254,13 @@ static void make_hash(struct mf_questions *q, size_t samples)
     mf_questions_arrays(q, array);
     for (int p = 0; p < MF_ASK_PARTS; ++p)
         if (p == MF_ASK_TEXT)
-            hash_texts(q, each[p]);
+            MF_TRY(hash_texts(q, each[p]));
         else
             mf_hash_bytes(*array[p], mf_questions_rows(&q->form, samples, p) * mf_questions_row(&q->form, p), each[p]);
     mf_hash_bytes(q->vocabulary, q->form.vocabulary, each[MF_ASK_PARTS]);
     for (int p = 0; p <= MF_ASK_PARTS; ++p) all[p] = each[p];
     mf_hash_join(MF_ASK_PARTS + 1, all, q->hash);
+    return MF_OK;
 }
 
 static int read_all(struct opening *o)
@@ -268,22 +275,31 @@ static int read_all(struct opening *o)
     return mf_questions_check(o->set->path, o->questions, o->set->samples, 0);
 }
 
+/* Gives all ranks what rank 0 has read, and leaves it in o->questions. Collective. */
+static int share_all(const struct mf_comm *comm, struct opening *o)
+{
+    struct mf_questions_form *form = MF_MUST(calloc(1, sizeof *form), "questions");
+    int rc;
+
+    if (comm->rank == 0) *form = o->questions->form;
+    mf_comm_bcast(comm, 0, form, sizeof *form);
+    rc = mf_agree(comm, comm->rank != 0 ? make(form, o->set->samples, &o->questions) : MF_OK);
+    free(form);
+    MF_TRY(rc);
+    (void)each_array(o->questions, o->set->samples, share, (void *)(uintptr_t)comm);
+    return mf_agree(comm, make_hash(o->questions, o->set->samples));
+}
+
 int mf_questions_open(const struct mf_comm *comm, const struct mf_dataset *set, struct mf_questions **questions)
 {
     MF_PHASE(&mf_phase_read);
     struct opening o = {.set = set};
-    struct mf_questions_form *form = MF_MUST(calloc(1, sizeof *form), "questions");
     int rc = mf_agree(comm, comm->rank == 0 ? read_all(&o) : MF_OK);
 
-    if (rc == MF_OK) {
-        if (comm->rank == 0) *form = o.questions->form;
-        mf_comm_bcast(comm, 0, form, sizeof *form);
-        if (comm->rank != 0) o.questions = make(form, set->samples);
-        (void)each_array(o.questions, set->samples, share, (void *)(uintptr_t)comm);
-        make_hash(o.questions, set->samples);
+    if (rc == MF_OK) rc = share_all(comm, &o);
+    if (rc == MF_OK)
         *questions = o.questions;
-    } else
+    else
         mf_questions_close(o.questions);
-    free(form);
     return rc;
 }

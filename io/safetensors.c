@@ -16,6 +16,7 @@
 #include "io/unread.h"
 #include "src/base/err.h"
 #include "src/base/half.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 enum { INDEX_MOST = 1 << 24 };
@@ -40,9 +41,11 @@ struct mf_safetensors {
 
 static int read_header(struct part *p, uint64_t length, uint64_t size)
 {
-    char *text = MF_MUST(calloc(1, (size_t)length + 1), "a header");
-    int rc = mf_read_at(p->from, p->path, text, (size_t)length, MF_SAFETENSORS_LENGTH);
+    char *text;
+    int rc;
 
+    MF_TRY(MF_ROOM(text, (size_t)length + 1, "the header of '%.300s'", p->path));
+    rc = mf_read_at(p->from, p->path, text, (size_t)length, MF_SAFETENSORS_LENGTH);
     if (rc == MF_OK) rc = mf_safetensors_header(p->path, text, (size_t)length, size, &p->header);
     free(text);
     return rc;
@@ -89,20 +92,26 @@ static int open_part(struct part *p)
     return read_header(p, length, end - p->first);
 }
 
-static struct part *next_part(struct mf_safetensors *f, char *path_take, char *name_take)
+static int next_part(struct mf_safetensors *f, char *path_take, char *name_take)
 {
-    f->part = MF_MUST(realloc(f->part, (f->parts + 1) * sizeof *f->part), "a file");
-    f->part[f->parts] = (struct part){.path = path_take, .name = name_take, .from = -1};
-    return &f->part[f->parts++];
+    if (MF_ROOM_NEXT(f->part, f->parts, "the files of '%.300s'", path_take) != MF_OK) {
+        free(path_take);
+        free(name_take);
+        return MF_MEMORY;
+    }
+    f->part[f->parts++] = (struct part){.path = path_take, .name = name_take, .from = -1};
+    return MF_OK;
 }
 
 static int open_single(struct mf_safetensors *f, const char *path)
 {
-    struct part *p = next_part(f, MF_MUST(strdup(path), "a name"), NULL);
+    const struct part *p;
 
-    MF_TRY(open_part(p));
+    MF_TRY(next_part(f, mf_format("%s", path), NULL));
+    p = f->part;
+    MF_TRY(open_part(f->part));
+    MF_TRY(MF_ROOM(f->place, p->header.count + 1, "the names in '%.300s'", path));
     f->count = p->header.count;
-    f->place = MF_MUST(calloc(f->count + 1, sizeof *f->place), "a header");
     if (f->count) memcpy(f->place, p->header.place, f->count * sizeof *f->place);
     return MF_OK;
 }
@@ -138,7 +147,7 @@ static int part_of(struct mf_safetensors *f, const char *index, char *name_take,
         return MF_OK;
     }
     *k = f->parts;
-    next_part(f, mf_format("%.*s%s", folder, index, name_take), name_take);
+    MF_TRY(next_part(f, mf_format("%.*s%s", folder, index, name_take), name_take));
     if (!*name_take || *name_take == '.' || strpbrk(name_take, "/\\"))
         return wrong_index(index, "no plain name of a file beside it:", name_take);
     return open_part(&f->part[*k]);
@@ -146,16 +155,16 @@ static int part_of(struct mf_safetensors *f, const char *index, char *name_take,
 
 static int add_row(struct mf_safetensors *f, const char *index, const char *array, const char *value)
 {
-    char *file = mf_safetensors_text(value);
     const struct mf_safetensors_place *p;
+    char *file;
     size_t k;
 
+    MF_TRY(mf_safetensors_text(value, &file));
     if (!file) return wrong_index(index, "weight_map has no name of a file for", array);
     MF_TRY(part_of(f, index, file, &k));
     p = find(f->part[k].header.place, f->part[k].header.count, array);
     if (!p) return wrong_index(index, "its files lack the array", array);
-    if ((f->count & (f->count - 1)) == 0)
-        f->place = MF_MUST(realloc(f->place, (2 * f->count + 1) * sizeof *f->place), "a header");
+    MF_TRY(MF_ROOM_NEXT(f->place, f->count, "the names in '%.300s'", index));
     f->place[f->count] = *p;
     f->place[f->count++].part = k;
     return MF_OK;
@@ -167,9 +176,10 @@ static int add_rows(struct mf_safetensors *f, const char *index, char *text)
     int more;
 
     while ((more = mf_safetensors_member(text, &at, &key, &value)) > 0) {
-        char *name = mf_safetensors_text(key);
-        const int rc = name ? add_row(f, index, name, value) : wrong_index(index, "it is not JSON", NULL);
+        char *name;
+        int rc = mf_safetensors_text(key, &name);
 
+        if (rc == MF_OK) rc = name ? add_row(f, index, name, value) : wrong_index(index, "it is not JSON", NULL);
         free(name);
         MF_TRY(rc);
     }
@@ -234,13 +244,13 @@ static int open_any(struct mf_safetensors *f, const char *path)
 int mf_safetensors_open(const char *path, struct mf_safetensors **file)
 {
     struct mf_safetensors *f = MF_MUST(calloc(1, sizeof *f), "a file");
-    const int rc = open_any(f, path);
+    int rc = open_any(f, path);
 
+    if (rc == MF_OK) rc = MF_ROOM(f->entry, f->count + 1, "the names in '%.300s'", path);
     if (rc != MF_OK) {
         mf_safetensors_close(f);
         return rc;
     }
-    f->entry = MF_MUST(calloc(f->count + 1, sizeof *f->entry), "a header");
     for (size_t i = 0; i < f->count; ++i) f->entry[i] = f->place[i].entry;
     *file = f;
     return MF_OK;

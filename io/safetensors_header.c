@@ -5,6 +5,7 @@
 #include "io/safetensors_priv.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
+#include "src/base/room.h"
 
 /* Limits of a header: bytes of one array's member, arrays, keys of the metadata. */
 enum { MEMBER_MOST = 1 << 20, ARRAYS_MOST = 1 << 20, KEYS_MOST = 1 << 16 };
@@ -75,14 +76,18 @@ int mf_safetensors_member(char *text, char **at, char **key, char **value)
     return end_of(*at) == 0 ? 1 : -1;
 }
 
-char *mf_safetensors_text(const char *json)
+int mf_safetensors_text(const char *json, char **text)
 {
     struct mf_json *value = json[strspn(json, " \t\r\n")] == '"' ? mf_json_parse(json) : NULL;
-    char *text = NULL;
+    int rc = MF_OK;
 
-    if (mf_json_kind(value) == MF_JSON_TEXT) text = MF_MUST(strdup(mf_json_to_text(value)), "a name");
+    *text = NULL;
+    if (mf_json_kind(value) == MF_JSON_TEXT) {
+        rc = MF_ROOM(*text, mf_json_length(value) + 1, "a name in a header");
+        if (rc == MF_OK) strcpy(*text, mf_json_to_text(value));
+    }
     mf_json_free(value);
-    return text;
+    return rc;
 }
 
 /* ---- one array ---- */
@@ -161,12 +166,14 @@ static int read_array(const char *path, const struct mf_json *array, uint64_t si
 
 /* ---- the header ---- */
 
-static struct mf_safetensors_place *next_place(struct mf_safetensors_header *h)
+static int next_place(struct mf_safetensors_header *h, char *name_take)
 {
-    if ((h->count & (h->count - 1)) == 0)
-        h->place = MF_MUST(realloc(h->place, (2 * h->count + 1) * sizeof *h->place), "a header");
-    h->place[h->count] = (struct mf_safetensors_place){.begin = 0};
-    return &h->place[h->count++];
+    if (MF_ROOM_NEXT(h->place, h->count, "the names of %zu arrays", h->count) != MF_OK) {
+        free(name_take);
+        return MF_MEMORY;
+    }
+    h->place[h->count++] = (struct mf_safetensors_place){.entry = {.name = name_take}};
+    return MF_OK;
 }
 
 static int read_metadata(const char *path, char *text, struct mf_safetensors_header *h)
@@ -175,16 +182,17 @@ static int read_metadata(const char *path, char *text, struct mf_safetensors_hea
     int more;
 
     if (h->metadata) return mf_safetensors_wrong(path, "it has metadata twice", NULL);
-    h->metadata = MF_MUST(calloc(2, sizeof *h->metadata), "a header");
+    MF_TRY(MF_ROOM(h->metadata, 2, "the metadata of '%.300s'", path));
     while ((more = mf_safetensors_member(text, &at, &key, &value)) > 0) {
         char **pair;
 
         if (h->keys == KEYS_MOST) return mf_safetensors_wrong(path, "its metadata has more than 65536 keys", NULL);
         if ((h->keys & (h->keys - 1)) == 0)
-            h->metadata = MF_MUST(realloc(h->metadata, (4 * h->keys + 2) * sizeof *h->metadata), "a header");
+            MF_TRY(MF_ROOM_MORE(h->metadata, 4 * h->keys + 2, "the metadata of '%.300s'", path));
         pair = &h->metadata[2 * h->keys++];
-        pair[0] = mf_safetensors_text(key);
-        pair[1] = mf_safetensors_text(value);
+        pair[0] = pair[1] = NULL;
+        MF_TRY(mf_safetensors_text(key, &pair[0]));
+        MF_TRY(mf_safetensors_text(value, &pair[1]));
         if (!pair[0] || !pair[1]) return mf_safetensors_wrong(path, "its metadata has a value that is no text", NULL);
     }
     return more == 0 ? MF_OK : mf_safetensors_wrong(path, "its metadata is no JSON object of texts", NULL);
@@ -192,11 +200,11 @@ static int read_metadata(const char *path, char *text, struct mf_safetensors_hea
 
 static int read_member(const char *path, const char *key, char *value, uint64_t size, struct mf_safetensors_header *h)
 {
-    char *name = mf_safetensors_text(key);
-    struct mf_safetensors_place *p;
     struct mf_json *array;
+    char *name;
     int rc;
 
+    MF_TRY(mf_safetensors_text(key, &name));
     if (!name) return mf_safetensors_wrong(path, "its header is not JSON", NULL);
     if (strcmp(name, "__metadata__") == 0) {
         free(name);
@@ -206,12 +214,11 @@ static int read_member(const char *path, const char *key, char *value, uint64_t 
         free(name);
         return mf_safetensors_wrong(path, "it has more than 1048576 arrays", NULL);
     }
-    p = next_place(h);
-    p->entry.name = name;
+    MF_TRY(next_place(h, name));
     if (strnlen(value, MEMBER_MOST) == MEMBER_MOST)
         return mf_safetensors_wrong(path, "the header is longer than 1 MiB for array", name);
     array = mf_json_parse(value);
-    rc = read_array(path, array, size, p);
+    rc = read_array(path, array, size, &h->place[h->count - 1]);
     mf_json_free(array);
     return rc;
 }

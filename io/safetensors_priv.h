@@ -22,7 +22,8 @@ struct mf_safetensors_header {
 
 /**
  * Reads the JSON of a header; @p text [length + 1] is changed. Checks everything but the names of unknown keys. @p
- * size: bytes of all arrays. On any result mf_safetensors_header_free() must follow. MF_INPUT naming @p path.
+ * size: bytes of all arrays. On any result mf_safetensors_header_free() must follow. MF_INPUT naming @p path;
+ * MF_MEMORY.
  */
 int mf_safetensors_header(const char *path, char *text, size_t length, uint64_t size, struct mf_safetensors_header *to);
 void mf_safetensors_header_free(struct mf_safetensors_header *header);
@@ -36,8 +37,8 @@ int mf_safetensors_member(char *text, char **at, char **key, char **value);
 /** Sorts @p count places by their names. MF_INPUT, naming @p path, if two have one name. */
 int mf_safetensors_sort(const char *path, struct mf_safetensors_place *place, size_t count);
 
-/** The text of a JSON string; NULL: it is none. Heap. */
-char *mf_safetensors_text(const char *json);
+/** *text: that of a JSON string, heap; NULL: it is none. MF_MEMORY. */
+int mf_safetensors_text(const char *json, char **text);
 
 /** All its numbers. */
 size_t mf_safetensors_numbers(const struct mf_safetensors_entry *entry);

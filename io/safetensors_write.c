@@ -12,6 +12,7 @@
 #include "src/base/file.h"
 #include "src/base/half.h"
 #include "src/base/json.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays of .safetensors are little-endian");
@@ -69,7 +70,7 @@ static struct mf_json *describe(const struct mf_safetensors_entry *e, uint64_t a
     return json;
 }
 
-/* The length, and the header filled up to a multiple of eight bytes; heap. */
+/* The length, and the header filled up to a multiple of eight bytes; heap. NULL: no memory. */
 static char *header_of(const char *const *metadata, size_t n, const struct mf_safetensors_entry *const *entries,
                        size_t *bytes)
 {
@@ -86,10 +87,12 @@ static char *header_of(const char *const *metadata, size_t n, const struct mf_sa
     text = mf_json_string(json);
     own = strlen(text) - 1; /* without its newline */
     length = (own + 7) / 8 * 8;
-    all = MF_MUST(malloc(MF_SAFETENSORS_LENGTH + length), "a header");
-    memset(all, ' ', MF_SAFETENSORS_LENGTH + length);
-    memcpy(all, &length, MF_SAFETENSORS_LENGTH);
-    memcpy(all + MF_SAFETENSORS_LENGTH, text, own);
+    all = mf_room(1, MF_SAFETENSORS_LENGTH + length, "the header of %zu arrays", n);
+    if (all) {
+        memset(all, ' ', MF_SAFETENSORS_LENGTH + length);
+        memcpy(all, &length, MF_SAFETENSORS_LENGTH);
+        memcpy(all + MF_SAFETENSORS_LENGTH, text, own);
+    }
     *bytes = MF_SAFETENSORS_LENGTH + length;
     free(text);
     mf_json_free(json);
@@ -140,7 +143,7 @@ static int put_all(const struct mf_atomic *file, const char *header, size_t byte
 int mf_safetensors_write(const char *path, const char *const *metadata, size_t n,
                          const struct mf_safetensors_entry *entries)
 {
-    const struct mf_safetensors_entry **order = MF_MUST(calloc(n + 1, sizeof *order), "a header");
+    const struct mf_safetensors_entry **order;
     struct mf_atomic file;
     struct mf_comm self;
     uint64_t all = 0;
@@ -148,11 +151,12 @@ int mf_safetensors_write(const char *path, const char *const *metadata, size_t n
     char *header;
     int rc;
 
+    MF_TRY(MF_ROOM(order, n + 1, "the names of %zu arrays", n));
     for (size_t i = 0; i < n; all += bytes_of(&entries[i++])) order[i] = &entries[i];
     qsort(order, n, sizeof *order, by_type);
     header = header_of(metadata, n, order, &bytes);
     mf_comm_self(&self);
-    rc = mf_atomic_open(&self, path, bytes + all, &file);
+    rc = header ? mf_atomic_open(&self, path, bytes + all, &file) : MF_MEMORY;
     if (rc == MF_OK) rc = mf_atomic_close(&self, &file, put_all(&file, header, bytes, n, order));
     free(header);
     free(order);

@@ -14,6 +14,7 @@
 #include "io/same_file.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 /* ---- samples ---- */
@@ -282,7 +283,7 @@ int mf_source_sample(void *source, size_t id, struct mf_sample *sample)
 static int take_files(struct mf_source *s)
 {
     s->samples = s->wish->files;
-    s->file = MF_MUST(calloc(s->samples, sizeof *s->file), "pictures");
+    MF_TRY(MF_ROOM(s->file, s->samples, "the names of %zu pictures", s->samples));
     memcpy(s->file, s->wish->file, s->samples * sizeof *s->file);
     return MF_OK;
 }

@@ -52,8 +52,8 @@ const char *const *mf_source_names(const struct mf_source *source);
 const int32_t *mf_source_classes(const struct mf_source *source);
 
 /** Says which pictures of a folder the table names twice, and how many it does not name. Warns of a table.csv that is
- * not read. */
-void mf_source_doubt(const struct mf_source *source);
+ * not read. MF_MEMORY. */
+int mf_source_doubt(const struct mf_source *source);
 
 /** Gives sample @p id of the struct mf_source @p source, for mf_dataset_write(). MF_INPUT. */
 int mf_source_sample(void *source, size_t id, struct mf_sample *sample);

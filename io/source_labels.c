@@ -8,6 +8,7 @@
 #include "io/labels.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
 #include "src/base/words.h"
@@ -120,20 +121,21 @@ static int is_unknown(struct mf_source *s, const char *cell)
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 /* The different words of a column, in the order of the alphabet. */
-static void name_classes(struct mf_source *s, size_t column)
+static int name_classes(struct mf_source *s, size_t column)
 {
-    const char **word = MF_MUST(calloc(s->samples + 1, sizeof *word), "classes");
-    char **name = MF_MUST(calloc(s->samples + 1, sizeof *name), "classes");
-    size_t n = 0, classes = 0;
+    const char **word = NULL;
+    size_t n = 0;
 
+    MF_TRY(MF_ROOM(s->class_name, s->samples + 1, "the labels of %zu samples", s->samples));
+    MF_TRY(MF_ROOM(word, s->samples + 1, "the labels of %zu samples", s->samples));
     for (size_t i = 0; i < s->samples; ++i)
         if (!is_unknown(s, cell_of(s, column, i))) word[n++] = cell_of(s, column, i);
     qsort(word, n, sizeof *word, by_text);
     for (size_t i = 0; i < n; ++i)
-        if (i == 0 || strcmp(word[i - 1], word[i]) != 0) name[classes++] = MF_MUST(strdup(word[i]), "classes");
+        if (i == 0 || strcmp(word[i - 1], word[i]) != 0)
+            s->class_name[s->classes++] = MF_MUST(strdup(word[i]), "classes");
     free(word);
-    s->class_name = name;
-    s->classes = classes;
+    return MF_OK;
 }
 
 /* Some write a dash or a question mark where there is no value. */
@@ -150,7 +152,7 @@ static void doubt_names(const struct mf_source *s)
 static int places_of_words(struct mf_source *s, size_t column, double *value)
 {
     if (!s->classes) {
-        name_classes(s, column);
+        MF_TRY(name_classes(s, column));
         doubt_names(s);
     }
     for (size_t i = 0; i < s->samples; ++i) {
@@ -174,11 +176,12 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Zeros in front are often a part of a name. */
-static void doubt_zeros(struct mf_source *s, size_t column)
+static int doubt_zeros(struct mf_source *s, size_t column)
 {
-    const char **cell = MF_MUST(calloc(s->samples + 1, sizeof *cell), "labels");
+    const char **cell;
     size_t n = 0, k = 1;
 
+    MF_TRY(MF_ROOM(cell, s->samples + 1, "the labels of %zu samples", s->samples));
     for (size_t i = 0; i < s->samples; ++i)
         if (!is_unknown(s, cell_of(s, column, i))) cell[n++] = cell_of(s, column, i);
     qsort(cell, n, sizeof *cell, by_number);
@@ -189,6 +192,7 @@ static void doubt_zeros(struct mf_source *s, size_t column)
         mf_warn("'%s': the labels '%.40s' and '%.40s' are one number, and so one class; --classes names them as words",
                 s->table.path, cell[k - 1], cell[k]);
     free(cell);
+    return MF_OK;
 }
 
 /* Labels are numbers, none of which may mean another. */
@@ -196,8 +200,7 @@ static int check_numbers(struct mf_source *s, size_t column)
 {
     for (size_t i = 0; s->table.comma && i < s->samples; ++i)
         if (!is_unknown(s, cell_of(s, column, i))) MF_TRY(mf_table_clear(&s->table, i, column));
-    doubt_zeros(s, column);
-    return MF_OK;
+    return doubt_zeros(s, column);
 }
 
 /* Labels are numbers. If any cell is none, or all cells are names of classes, all are names. */
@@ -260,11 +263,11 @@ static int take_names(struct mf_source *s, size_t column)
     return rc;
 }
 
-static void name_by_numbers(struct mf_source *s, const char *path, size_t classes, const double *code)
+static int name_by_numbers(struct mf_source *s, const char *path, size_t classes, const double *code)
 {
     const double mark = mf_labels_mark(classes, code);
 
-    s->class_name = MF_MUST(calloc(classes + 1, sizeof *s->class_name), "classes");
+    MF_TRY(MF_ROOM(s->class_name, classes + 1, "the names of %zu classes", classes));
     for (; s->classes < classes; ++s->classes) {
         s->class_name[s->classes] = MF_MUST(calloc(1, sizeof(mf_name)), "a class");
         mf_label_name(code[s->classes], s->class_name[s->classes]);
@@ -272,6 +275,7 @@ static void name_by_numbers(struct mf_source *s, const char *path, size_t classe
     if (mark >= 0)
         mf_warn("'%s': label %.0f is a class; if it stands for samples of no class, give --unknown %.0f", path, mark,
                 mark);
+    return MF_OK;
 }
 
 static int check_names(const struct mf_source *s)
@@ -295,12 +299,14 @@ static int make_classes(struct mf_source *s, const char *path, size_t column, do
 {
     double *code = NULL;
     size_t classes = 0;
+    int rc;
 
     MF_TRY(read_values(s, path, column, value));
     say_unmarked(s, path);
     MF_TRY(mf_labels_make(path, s->samples, value, s->classes, &classes, &code, s->label));
-    if (!s->classes) name_by_numbers(s, path, classes, code);
+    rc = s->classes ? MF_OK : name_by_numbers(s, path, classes, code);
     free(code);
+    MF_TRY(rc);
     return s->classes ? check_names(s) : mf_fail(MF_INPUT, "no sample of '%s' has a class that is known", path);
 }
 
@@ -319,8 +325,8 @@ int mf_source_labels(struct mf_source *s)
                        w->classes ? "classes" : "unknown");
     if (!w->labels && !in_table) return MF_OK;
     MF_TRY(take_names(s, column));
-    s->label = MF_MUST(calloc(s->samples, sizeof *s->label), "labels");
-    value = MF_MUST(calloc(s->samples, sizeof *value), "labels");
+    MF_TRY(MF_ROOM(s->label, s->samples, "the labels of %zu samples", s->samples));
+    MF_TRY(MF_ROOM(value, s->samples, "the labels of %zu samples", s->samples));
     rc = make_classes(s, in_table ? w->table : w->labels, column, value);
     free(value);
     return rc;

@@ -10,6 +10,7 @@
 #include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 /* A file, whatever its name is. */
@@ -98,12 +99,15 @@ int mf_source_listed(struct mf_source *s)
 {
     const char *folder = s->wish->path;
 
-    if (mf_names_in(folder, 0, &s->samples, &s->listed) != MF_OK)
+    const int rc = mf_names_in(folder, 0, &s->samples, &s->listed);
+
+    if (rc == MF_INPUT)
         return mf_fail(MF_INPUT,
                        "the folder '%s' itself holds no PNG or TIFF; a --table with a column file names those of its "
                        "folders",
                        folder);
-    s->file = MF_MUST(calloc(s->samples, sizeof *s->file), "pictures");
+    MF_TRY(rc);
+    MF_TRY(MF_ROOM(s->file, s->samples, "the names of %zu pictures", s->samples));
     for (size_t i = 0; i < s->samples; ++i) s->file[i] = s->listed[i];
     return MF_OK;
 }
@@ -118,11 +122,12 @@ static void say_table(const char *folder)
 }
 
 /* Pictures that a table names. */
-static void doubt_table(const struct mf_source *s)
+static int doubt_table(const struct mf_source *s)
 {
-    struct picture *all = MF_MUST(calloc(s->samples + 1, sizeof *all), "pictures");
+    struct picture *all;
     size_t n = 0, others;
 
+    MF_TRY(MF_ROOM(all, s->samples + 1, "%zu pictures", s->samples));
     for (size_t i = 0; i < s->samples; ++i) {
         char *path = mf_format("%s/%s", s->wish->path, s->file[i]);
         struct stat is;
@@ -137,13 +142,13 @@ static void doubt_table(const struct mf_source *s)
         mf_info("'%s': %zu picture%s not in '%s' and left out", s->wish->path, others, others == 1 ? " is" : "s are",
                 s->table.path);
     free(all);
+    return MF_OK;
 }
 
-void mf_source_doubt(const struct mf_source *s)
+int mf_source_doubt(const struct mf_source *s)
 {
-    if (s->form != PICTURES || s->wish->files) return;
-    if (s->wish->table)
-        doubt_table(s);
-    else
-        say_table(s->wish->path);
+    if (s->form != PICTURES || s->wish->files) return MF_OK;
+    if (s->wish->table) return doubt_table(s);
+    say_table(s->wish->path);
+    return MF_OK;
 }

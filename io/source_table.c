@@ -13,6 +13,7 @@
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/base/words.h"
 
@@ -88,8 +89,8 @@ int mf_source_chosen(struct mf_source *s)
 {
     const struct mf_source_wish *w = s->wish;
 
-    s->wanted = MF_MUST(calloc(s->table.columns, 1), "columns");
-    s->ignored = MF_MUST(calloc(s->table.columns, 1), "columns");
+    MF_TRY(MF_ROOM(s->wanted, s->table.columns, "the columns of '%.300s'", s->table.path));
+    MF_TRY(MF_ROOM(s->ignored, s->table.columns, "the columns of '%.300s'", s->table.path));
     MF_TRY(mark_columns(&s->table, "--columns: ", w->columns, w->column, s->wanted));
     MF_TRY(mark_columns(&s->table, "--ignore: ", w->ignored, w->ignore, s->ignored));
     for (size_t c = 0; c < s->table.columns; ++c) {
@@ -140,7 +141,7 @@ int mf_source_files(struct mf_source *s)
     if (mf_table_column(t, "file") < column)
         return mf_fail(MF_USAGE, "--ignore names 'file', which names the pictures");
     if (column == t->columns) return no_column(t, "pictures have no names: ", "file");
-    s->file = MF_MUST(calloc(t->rows, sizeof *s->file), "pictures");
+    MF_TRY(MF_ROOM(s->file, t->rows, "the pictures of '%.300s'", t->path));
     for (size_t i = 0; i < t->rows; ++i) {
         s->file[i] = t->cell[i * t->columns + column];
         MF_TRY(find_picture(s, i));
@@ -154,7 +155,7 @@ static int read_split(struct mf_source *s, size_t column)
 {
     const struct mf_table *t = &s->table;
 
-    s->split = MF_MUST(calloc(t->rows, 1), "splits");
+    MF_TRY(MF_ROOM(s->split, t->rows, "the splits of '%.300s'", t->path));
     for (size_t i = 0; i < t->rows; ++i) {
         const char *cell = t->cell[i * t->columns + column];
         int k = 0;
@@ -207,10 +208,11 @@ static int read_real(const struct mf_source *s, size_t row, size_t column, float
 static int read_reals(struct mf_source *s)
 {
     const struct mf_table *t = &s->table;
-    size_t *column = MF_MUST(calloc(t->columns, sizeof *column), "columns");
+    size_t *column;
     int rc = MF_OK;
 
-    s->real_name = MF_MUST(calloc(t->columns, sizeof *s->real_name), "columns");
+    MF_TRY(MF_ROOM(s->real_name, t->columns, "the columns of '%.300s'", t->path));
+    MF_TRY(MF_ROOM(column, t->columns, "the columns of '%.300s'", t->path));
     for (size_t c = 0; c < t->columns; ++c) {
         if (!is_property(s, c)) continue;
         column[s->reals] = c;
@@ -219,7 +221,7 @@ static int read_reals(struct mf_source *s)
             rc = mf_fail(MF_INPUT, "column '%.80s' of '%s' has a name of more than %d bytes", t->name[c], t->path,
                          MF_REAL_TEXT - 1);
     }
-    s->real = MF_MUST(calloc(t->rows * (s->reals + 1), sizeof *s->real), "properties");
+    if (rc == MF_OK) rc = MF_ROOM(s->real, t->rows * (s->reals + 1), "the values of '%.300s'", t->path);
     for (size_t i = 0; rc == MF_OK && i < t->rows * s->reals; ++i)
         rc = read_real(s, i / s->reals, column[i % s->reals], &s->real[i]);
     free(column);

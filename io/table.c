@@ -7,6 +7,7 @@
 
 #include "io/unread.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
 
@@ -159,9 +160,10 @@ static char take_sep(struct place *p)
 /* Several columns may have no name. */
 static int check_names(const struct mf_table *t)
 {
-    const char **named = MF_MUST(calloc(t->columns, sizeof *named), "a table"), *twice;
+    const char **named, *twice;
     size_t n = 0;
 
+    MF_TRY(MF_ROOM(named, t->columns, "the columns of '%.300s'", t->path));
     for (size_t c = 0; c < t->columns; ++c)
         if (*t->name[c]) named[n++] = t->name[c];
     twice = mf_text_twice(n, named);
@@ -177,11 +179,11 @@ static int parse(struct mf_table *t)
     skip_blank_lines(t, &p);
     t->parts = take_sep(&p);
     if (!t->parts) t->parts = parts_of(p.at);
-    t->name = MF_MUST(calloc(most_cells(t), sizeof *t->name), "a table");
+    MF_TRY(MF_ROOM(t->name, most_cells(t), "the cells of '%.300s'", t->path));
     MF_TRY(take_line(t, &p, t->name, &t->columns));
     MF_TRY(check_names(t));
     t->cell = t->name + t->columns;
-    t->line = MF_MUST(calloc(most_lines(&p), sizeof *t->line), "a table");
+    MF_TRY(MF_ROOM(t->line, most_lines(&p), "the lines of '%.300s'", t->path));
     for (skip_blank_lines(t, &p); *p.at; skip_blank_lines(t, &p)) {
         const size_t line = t->line[used / t->columns] = p.line;
         size_t count;

@@ -11,6 +11,7 @@
 #include "io/source.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 
 /* Facts of an image as numbers, so that ranks can add them up. */
 enum fact { HEIGHT, WIDTH, PHASES, IS_FLOAT, FACTS };
@@ -139,7 +140,7 @@ static int check_phases(struct mf_tiles *t)
 }
 
 /* The splits of the samples, image by image. */
-static void lay(struct mf_tiles *t)
+static int lay(struct mf_tiles *t)
 {
     uint8_t *to;
 
@@ -147,7 +148,8 @@ static void lay(struct mf_tiles *t)
         t->first[i + 1] = t->first[i] + t->cut[i].tiles;
         t->left += t->cut[i].left;
     }
-    t->split = to = MF_MUST(malloc(t->first[t->wish->images] + 1), "splits");
+    MF_TRY(MF_ROOM(t->split, t->first[t->wish->images] + 1, "the splits of the tiles"));
+    to = t->split;
     for (size_t i = 0; i < t->wish->images; ++i)
         for (int k = 0; k < MF_SPLITS; ++k) {
             const size_t n = t->cut[i].block[k].count[0] * t->cut[i].block[k].count[1];
@@ -155,20 +157,23 @@ static void lay(struct mf_tiles *t)
             memset(to, k, n);
             to += n;
         }
+    return MF_OK;
 }
 
-/* The same on all ranks. */
+/* Local; without a refusal the same on all ranks. */
 static int divide(struct mf_tiles *t)
 {
     const size_t n = t->wish->images;
-    size_t(*extent)[2] = MF_MUST(calloc(n + 1, sizeof *extent), "extents");
-    int rc = t->wish->channels ? check_types(t) : check_phases(t);
+    size_t(*extent)[2];
+    int rc;
 
+    MF_TRY(t->wish->channels ? check_types(t) : check_phases(t));
+    MF_TRY(MF_ROOM(extent, n + 1, "the extents of %zu images", n));
     for (size_t i = 0; i < n; ++i)
         for (int a = 0; a < 2; ++a) extent[i][a] = (size_t)t->fact[i][HEIGHT + a];
     t->is_float = (int)t->fact[0][IS_FLOAT];
-    if (rc == MF_OK) rc = mf_tiles_cut(t->wish, (const size_t(*)[2])extent, t->cut);
-    if (rc == MF_OK) lay(t);
+    rc = mf_tiles_cut(t->wish, (const size_t(*)[2])extent, t->cut);
+    if (rc == MF_OK) rc = lay(t);
     free(extent);
     return rc;
 }
@@ -188,26 +193,40 @@ static int same_files(const struct mf_comm *comm, const struct mf_tiles_wish *wi
     return MF_OK;
 }
 
+/* Local. */
+static int take_memory(struct mf_tiles *t, size_t n)
+{
+    MF_TRY(MF_ROOM(t->fact, n + 1, "%zu images", n));
+    MF_TRY(MF_ROOM(t->cut, n + 1, "%zu images", n));
+    return MF_ROOM(t->first, n + 1, "%zu images", n);
+}
+
+/* Looks at all images. Collective. */
+static int look_at_all(const struct mf_comm *comm, struct mf_tiles *t)
+{
+    int rc;
+
+    MF_TRY(mf_agree(comm, take_memory(t, t->wish->images)));
+    MF_TRY(same_files(comm, t->wish));
+    if (t->wish->images > 1) mf_notes_begin();
+    rc = mf_agree(comm, look(comm, t));
+    mf_notes_end(comm);
+    MF_TRY(rc);
+    mf_comm_sum_int(comm, t->wish->images * FACTS, &t->fact[0][0]);
+    return mf_agree(comm, divide(t));
+}
+
 int mf_tiles_open(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_tiles_wish *wish,
                   struct mf_tiles **tiles)
 {
-    const size_t n = wish->images;
     struct mf_tiles *t = MF_MUST(calloc(1, sizeof *t), "tiles");
     int rc;
 
     t->wish = wish;
     t->arena = arena;
-    t->loaded = n;
+    t->loaded = wish->images;
     mf_comm_self(&t->self);
-    t->fact = MF_MUST(calloc(n + 1, sizeof *t->fact), "images");
-    t->cut = MF_MUST(calloc(n + 1, sizeof *t->cut), "images");
-    t->first = MF_MUST(calloc(n + 1, sizeof *t->first), "images");
-    rc = same_files(comm, wish);
-    if (n > 1) mf_notes_begin();
-    if (rc == MF_OK) rc = mf_agree(comm, look(comm, t));
-    mf_notes_end(comm);
-    mf_comm_sum_int(comm, n * FACTS, &t->fact[0][0]);
-    if (rc == MF_OK) rc = divide(t);
+    rc = look_at_all(comm, t);
     if (rc != MF_OK)
         mf_tiles_close(t);
     else

@@ -10,6 +10,7 @@
 
 #include "src/base/guest.h"
 #include "src/base/last_words.h"
+#include "src/base/room.h"
 
 static _Thread_local char text[MF_ERR_TEXT];
 static void (*die_hook)(int code);
@@ -133,6 +134,8 @@ void mf_fault_set(const char *fault)
     known = 1;
     visits = 0;
 }
+
+long mf_fault_visits(void) { return visits; }
 
 int mf_fault(const char *site)
 {

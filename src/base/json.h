@@ -69,7 +69,8 @@ struct mf_json *mf_json_parse(const char *text);
 /**
  * The same for files of other programs. A whole number of any size is a real. A text may hold NUL characters; see
  * mf_json_length(). The first form refuses also more than @p values commas and brackets, as each takes some fifty bytes
- * of memory. The second form parses @p bytes bytes, and says in *why (of @p room bytes) what is wrong.
+ * of memory. The second form parses @p bytes bytes, and says in *why (of @p room bytes) what is wrong; "": there is no
+ * memory.
  */
 int mf_json_load_foreign(const char *path, size_t most, size_t values, struct mf_json **value);
 struct mf_json *mf_json_parse_foreign(const char *text, size_t bytes, char *why, size_t room);

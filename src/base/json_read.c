@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/json.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 static const json_t *in(const struct mf_json *value) { return (const json_t *)(const void *)value; }
@@ -29,6 +30,14 @@ static int is_crowded(const char *text, size_t n, size_t most)
     return count > most;
 }
 
+/* NULL, with the code json_error_out_of_memory: no memory. */
+static struct mf_json *parse(const char *text, size_t bytes, size_t how, json_error_t *error)
+{
+    if (!mf_fault("room")) return out(json_loadb(text, bytes, JSON_REJECT_DUPLICATES | how, error));
+    error->text[JSON_ERROR_TEXT_LENGTH - 1] = json_error_out_of_memory;
+    return NULL;
+}
+
 static int load(const char *path, size_t most, size_t values, size_t how, struct mf_json **value)
 {
     json_error_t error;
@@ -40,11 +49,12 @@ static int load(const char *path, size_t most, size_t values, size_t how, struct
     MF_TRY(mf_text_load(path, most, &text, &bytes));
     mark = mark_of(text, bytes);
     fits = bytes <= most && !is_crowded(text, bytes, values);
-    if (fits) *value = out(json_loadb(text + mark, bytes - mark, JSON_REJECT_DUPLICATES | how, &error));
+    if (fits) *value = parse(text + mark, bytes - mark, how, &error);
     free(text);
     if (*value) return MF_OK;
     if (bytes > most) return mf_fail(MF_INPUT, "'%.300s' is longer than %zu bytes, too long for its kind", path, most);
     if (!fits) return mf_fail(MF_INPUT, "'%.300s' has more than %zu values, too many for its kind", path, values);
+    if (json_error_code(&error) == json_error_out_of_memory) return mf_room_none(bytes, "the values of '%.300s'", path);
     return mf_fail(MF_INPUT, "'%.300s' is not JSON: %s (line %d, column %d)", path, error.text, error.line,
                    error.column);
 }
@@ -61,9 +71,11 @@ int mf_json_load_foreign(const char *path, size_t most, size_t values, struct mf
 struct mf_json *mf_json_parse_foreign(const char *text, size_t bytes, char *why, size_t room)
 {
     json_error_t error;
-    struct mf_json *value = out(json_loadb(text, bytes, JSON_REJECT_DUPLICATES | FOREIGN, &error));
+    struct mf_json *value = parse(text, bytes, FOREIGN, &error);
 
-    if (!value) snprintf(why, room, "%s (column %d)", error.text, error.column);
+    *why = '\0';
+    if (!value && json_error_code(&error) != json_error_out_of_memory)
+        snprintf(why, room, "%s (column %d)", error.text, error.column);
     return value;
 }
 

@@ -14,6 +14,7 @@
 #include "src/base/crc.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
+#include "src/base/room.h"
 
 int mf_ends_with(const char *text, const char *ending)
 {
@@ -153,9 +154,8 @@ int mf_text_load(const char *path, size_t most, char **text, size_t *count)
     if (file < 0) return mf_fail(MF_INPUT, "cannot open '%.300s': %s", path, strerror(errno));
     if (fstat(file, &is) == 0 && S_ISREG(is.st_mode) && is.st_size > 0 && (size_t)is.st_size < room)
         room = (size_t)is.st_size; /* files of /proc have no size */
-    *text = mf_fault("base.text") ? NULL : malloc(room + 1);
-    rc = *text ? read_text(file, path, room, *text, count)
-               : mf_fail(MF_MEMORY, "no memory to read '%.300s' (%zu bytes)", path, room);
+    *text = mf_room(room + 1, 1, "the text of '%.300s'", path);
+    rc = *text ? read_text(file, path, room, *text, count) : MF_MEMORY;
     close(file);
     if (rc == MF_OK) {
         (*text)[*count] = '\0';

@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/json.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 enum { FILE_MOST = 16 << 20 };
@@ -39,8 +40,11 @@ static int read_file(const char *path, size_t vocabulary, struct mf_tokens *stop
 
     MF_TRY(mf_text_load(path, FILE_MOST, &text, &n));
     json = mf_json_parse_foreign(text, n, why, sizeof why);
-    rc = json ? take_all(path, mf_json_get(json, "eos_token_id"), vocabulary, stops)
-              : mf_fail(MF_INPUT, "'%.300s' is not JSON: %s", path, why);
+    if (!json && !*why)
+        rc = mf_room_none(n, "the values of '%.300s'", path);
+    else
+        rc = json ? take_all(path, mf_json_get(json, "eos_token_id"), vocabulary, stops)
+                  : mf_fail(MF_INPUT, "'%.300s' is not JSON: %s", path, why);
     mf_json_free(json);
     free(text);
     return rc;

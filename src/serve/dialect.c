@@ -150,6 +150,7 @@ int mf_route_read(const struct mf_route *route, const struct mf_served *served, 
     rc = route->take ? route->take(body, bytes, ask) : 0;
     if (rc) return rc == 1 ? 0 : rc;
     json = bytes ? mf_json_parse_foreign(body, bytes, why, sizeof why) : NULL;
+    if (bytes && !json && !*why) return mf_fail(503, "there is no memory for the body of the request");
     if (!json) return mf_fail(400, "the body of the request is not JSON: %s", why);
     if (mf_json_kind(json) == MF_JSON_OBJECT)
         rc = route->read(served, json, ask);

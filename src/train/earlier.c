@@ -236,6 +236,7 @@ static int look_at_model(const struct wanted *w, enum will *will)
     int rc = card_of(run->output, &card);
     char why[MF_ERR_TEXT];
 
+    if (rc == MF_MEMORY) return rc;
     if (rc != MF_OK) {
         mf_err_take(why, sizeof why);
         return goes_on ? MF_OK /* its weights are lost, which is said when it goes on */
@@ -256,9 +257,12 @@ static int look_at_best(const struct mf_run *run, const char *problem)
     struct mf_json *card = NULL;
     const struct mf_json *lines;
     char differs[MF_PROBLEM_TEXT];
-    int rc = MF_OK;
+    int rc;
 
-    if (access(run->output, F_OK) != 0 || card_of(run->output, &card) != MF_OK) {
+    if (access(run->output, F_OK) != 0) return MF_OK;
+    rc = card_of(run->output, &card);
+    if (rc == MF_MEMORY) return rc;
+    if (rc != MF_OK) {
         mf_err_clear(); /* its weights are lost, which is said */
         return MF_OK;
     }

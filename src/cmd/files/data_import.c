@@ -161,7 +161,7 @@ static int import(struct mf_session *session, const struct data_import *o, struc
     mf_notes_end(session->comm);
     free(options);
     MF_TRY(rc);
-    if (session->comm->rank == 0) mf_source_doubt(source);
+    MF_TRY(mf_agree(session->comm, session->comm->rank == 0 ? mf_source_doubt(source) : MF_OK));
     return mf_data_report(session, path, NULL);
 }
 
@@ -189,7 +189,7 @@ static int dry_run(const struct mf_session *session, const struct data_import *o
 
     mf_source_describe(source, &wish);
     MF_TRY(mf_agree(session->comm, mf_data_asked_place(asked, source, &wish)));
-    if (session->comm->rank == 0) mf_source_doubt(source);
+    MF_TRY(mf_agree(session->comm, session->comm->rank == 0 ? mf_source_doubt(source) : MF_OK));
     return mf_agree(session->comm, session->comm->rank == 0 ? count(session, asked, wish.samples, path) : MF_OK);
 }
 

@@ -133,13 +133,14 @@ static void add(void *context, const char *key, const struct mf_json *value)
 }
 
 /* Warns of what a training should not learn from. */
-static void doubt(const struct mf_dataset *set)
+static int doubt(const struct mf_dataset *set)
 {
     mf_doubt_classes(set);
     mf_doubt_splits(set);
     mf_doubt_channels(set);
-    mf_doubt_scales(set);
+    MF_TRY(mf_doubt_scales(set));
     mf_doubt_reals(set, set->reals, NULL);
+    return MF_OK;
 }
 
 int mf_data_report(const struct mf_session *session, const char *path, const struct mf_json *more)
@@ -160,11 +161,11 @@ int mf_data_report(const struct mf_session *session, const char *path, const str
         mf_json_text(json, "file", path);
     }
     if (session->comm->rank == 0) mf_data_tell(set, questions, json);
-    if (!more) doubt(set);
+    if (!more) rc = doubt(set);
     if (json) {
         MF_JSON(json, "seconds", mf_now() - session->start, "ranks", session->comm->size);
         if (more) mf_json_each(more, add, json);
-        rc = mf_json_write(json, stdout);
+        if (rc == MF_OK) rc = mf_json_write(json, stdout);
         mf_json_free(json);
     }
     mf_questions_close(questions);

@@ -60,7 +60,7 @@ static void put_labels(struct mf_questions *q)
             q->label[i * f->heads + h] = h == (size_t)f->head_of[0] ? 0 : MF_ANSWER_NONE;
 }
 
-static void make_set(struct mf_answerer *a, const struct mf_texts *texts)
+static int make_set(struct mf_answerer *a, const struct mf_texts *texts)
 {
     struct mf_questions_form *form = MF_MUST(calloc(1, sizeof *form), "questions");
     const struct mf_model_card *c = &a->card;
@@ -75,6 +75,7 @@ static void make_set(struct mf_answerer *a, const struct mf_texts *texts)
     }
     a->asked = mf_questions_new(form, a->batch);
     free(form);
+    if (!a->asked) return MF_MEMORY;
     for (size_t i = 0; i < a->asked->form.rows; ++i) a->asked->sample[i] = (uint32_t)(i / a->questions);
     put_labels(a->asked);
     put_texts(a, texts);
@@ -88,6 +89,7 @@ static void make_set(struct mf_answerer *a, const struct mf_texts *texts)
                                  .is_float = !c->phases,
                                  .phases = c->phases,
                                  .inputs = c->dims[3]};
+    return MF_OK;
 }
 
 /* ---- types of questions ---- */
@@ -368,7 +370,7 @@ int mf_answerer_open(const char *model, const struct mf_texts *questions, const 
     MF_TRY(mf_agree(s->comm, mf_task_load(&a->card, &a->task)));
     MF_TRY(mf_infer_check_kind(model, &a->task, &mf_learn_vqa));
     a->numbers = a->card.dims[0] * a->card.dims[1] * a->card.dims[2] * a->card.dims[3];
-    make_set(a, questions);
+    MF_TRY(make_set(a, questions));
     MF_TRY(mf_agree(s->comm, take_questions(a, questions)));
     MF_TRY(mf_agree(s->comm, take_types(a, type)));
     a->scorer = (struct mf_scorer){.comm = s->comm,

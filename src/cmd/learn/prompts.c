@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/text/unicode.h"
 
@@ -131,6 +132,7 @@ static int take_line(const struct reading *r, size_t number, const char *line, s
     const struct mf_json *text = mf_json_get(row, "text"), *tokens = mf_json_get(row, "tokens");
     int rc;
 
+    if (!row && !*why) return mf_room_none(n, "'%.300s' line %zu", file, number);
     if (!row) return mf_fail(MF_INPUT, "'%.300s' line %zu is not JSON: %s", file, number, why);
     if (mf_json_kind(text) != MF_JSON_NULL && mf_json_kind(tokens) != MF_JSON_NULL)
         rc = mf_fail(MF_INPUT, "'%.300s' line %zu has both \"text\" and \"tokens\"; leave one of them", file, number);

@@ -267,12 +267,12 @@ static void close_job(struct job *job)
     mf_dataset_close(job->set);
 }
 
-static void warn_of_set(const struct mf_dataset *set, const struct mf_task *task)
+static int warn_of_set(const struct mf_dataset *set, const struct mf_task *task)
 {
     if (task->learn->doubt) task->learn->doubt(task, set);
     mf_doubt_splits(set);
     mf_doubt_channels(set);
-    mf_doubt_scales(set);
+    return mf_doubt_scales(set);
 }
 
 static void warn_of_warmup(const struct mf_schedule *s)
@@ -295,7 +295,7 @@ int mf_train_run(struct mf_session *session, struct mf_train_cmd *o, const struc
                       mf_train_opts_of(session, o, kind, job.set, (size_t)session->comm->size, &job.task, &job.opts));
     if (rc == MF_OK && more && more->check) rc = mf_agree(session->comm, more->check(more->context, &job.opts));
     if (rc == MF_OK) mf_train_unused(session, o, job.set);
-    if (rc == MF_OK && !o->unchecked) warn_of_set(job.set, &job.task);
+    if (rc == MF_OK && !o->unchecked) rc = mf_agree(session->comm, warn_of_set(job.set, &job.task));
     if (rc == MF_OK) warn_of_warmup(&job.opts.schedule);
     if (rc == MF_OK) rc = session->settings.dry_run ? mf_train_dry(session, o, job.set, &job.opts) : train(&job);
     close_job(&job);

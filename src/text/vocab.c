@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -47,25 +48,33 @@ static size_t slot_of(const struct mf_vocab *v, const char *text, size_t n)
     return i;
 }
 
-static void rehash(struct mf_vocab *v)
+static int rehash(struct mf_vocab *v)
 {
-    if (2 * (v->count + 1) <= v->slots) return;
+    const size_t slots = v->slots ? 2 * v->slots : 1024;
+    uint32_t *slot;
+
+    if (2 * (v->count + 1) <= v->slots) return MF_OK;
+    MF_TRY(MF_ROOM(slot, slots, "a vocabulary of %zu tokens", v->count));
     free(v->slot);
-    v->slots = v->slots ? 2 * v->slots : 1024;
-    v->slot = MF_MUST(calloc(v->slots, sizeof *v->slot), "a vocabulary");
+    v->slot = slot;
+    v->slots = slots;
     for (size_t k = 0; k < v->numbers; ++k)
         if (v->token[k].count != SIZE_MAX)
             v->slot[slot_of(v, v->text.at + v->token[k].first, v->token[k].count)] = (uint32_t)k + 1;
+    return MF_OK;
 }
 
 /* Numbers up to @p number have a place. */
-static void reach(struct mf_vocab *v, size_t number)
+static int reach(struct mf_vocab *v, size_t number)
 {
     if (number >= v->room) {
-        v->room = number >= 2 * v->room ? number + 64 : 2 * v->room;
-        v->token = MF_MUST(realloc(v->token, v->room * sizeof *v->token), "a vocabulary");
+        const size_t room = number >= 2 * v->room ? number + 64 : 2 * v->room;
+
+        MF_TRY(MF_ROOM_MORE(v->token, room, "a vocabulary of %zu tokens", number));
+        v->room = room;
     }
     for (; v->numbers <= number; ++v->numbers) v->token[v->numbers] = (struct mf_span){0, SIZE_MAX};
+    return MF_OK;
 }
 
 int mf_vocab_add(struct mf_vocab *v, const char *text, size_t n, size_t number)
@@ -77,12 +86,12 @@ int mf_vocab_add(struct mf_vocab *v, const char *text, size_t n, size_t number)
     if (number < v->numbers && v->token[number].count != SIZE_MAX)
         return mf_fail(MF_INPUT, "the tokens '%.100s' and '%.100s' have the same number %zu",
                        v->text.at + v->token[number].first, text, number);
-    rehash(v);
+    MF_TRY(rehash(v));
     at = slot_of(v, text, n);
     if (v->slot[at])
         return mf_fail(MF_INPUT, "the token '%.100s' is there twice, with numbers %u and %zu", text, v->slot[at] - 1,
                        number);
-    reach(v, number);
+    MF_TRY(reach(v, number));
     v->token[number] = (struct mf_span){v->text.count, n};
     v->slot[at] = (uint32_t)number + 1;
     mf_bytes_put(&v->text, text, n);

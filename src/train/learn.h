@@ -116,7 +116,7 @@ struct mf_learn {
     /** Writes the first of->batch->n rows of input number @p input. */
     void (*fill)(const struct mf_task *task, const struct mf_fill *of, size_t input, void *to);
     /** Hides something from all scores that follow. NULL: nothing can be hidden. */
-    void (*hide)(struct mf_task *task, enum mf_hidden what);
+    int (*hide)(struct mf_task *task, enum mf_hidden what);
     /** Rows of a sample that count in a head; from facts in memory, the same on all ranks. */
     size_t (*rows)(const struct mf_task *task, const struct mf_dataset *set, size_t head, size_t sample);
 

@@ -37,7 +37,7 @@ static void print_share(double value, FILE *to)
         fprintf(to, "  %9s", "-");
 }
 
-static void print(const struct mf_scored *of, FILE *to)
+static int print(const struct mf_scored *of, FILE *to)
 {
     const int width = mf_show_width(of->task, "class");
     char text[MF_LOSS_TEXT];
@@ -53,9 +53,10 @@ static void print(const struct mf_scored *of, FILE *to)
         print_share(share(k.right, k.taken), to);
         fprintf(to, "\n");
     }
+    return MF_OK;
 }
 
-static void json(const struct mf_scored *of, struct mf_json *to)
+static int json(const struct mf_scored *of, struct mf_json *to)
 {
     const struct mf_head_scores *s = &of->scores->head[0];
     const size_t n = mf_task_outputs(of->task);
@@ -74,6 +75,7 @@ static void json(const struct mf_scored *of, struct mf_json *to)
         mf_json_put(array, NULL, j);
     }
     mf_json_put(to, "classes", array);
+    return MF_OK;
 }
 
 static int draw(const struct mf_scored *of, const char *title, const char *path)

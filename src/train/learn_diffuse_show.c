@@ -1,6 +1,7 @@
 /* See learn_show.h: networks that remove noise. The samples that they make are shown elsewhere. */
 #include <math.h>
 
+#include "src/base/err.h"
 #include "src/train/learn_diffuse.h"
 
 /* Conditions, and their range in the train split. */
@@ -27,9 +28,17 @@ static void facts(const struct mf_task *task, FILE *to)
 
 static double explained(const struct mf_scored *of) { return 1 - of->scores->loss; }
 
-static void print(const struct mf_scored *of, FILE *to) { fprintf(to, ", explained %.2f %%\n", 100 * explained(of)); }
+static int print(const struct mf_scored *of, FILE *to)
+{
+    fprintf(to, ", explained %.2f %%\n", 100 * explained(of));
+    return MF_OK;
+}
 
-static void json(const struct mf_scored *of, struct mf_json *to) { mf_json_finite(to, "explained", explained(of)); }
+static int json(const struct mf_scored *of, struct mf_json *to)
+{
+    mf_json_finite(to, "explained", explained(of));
+    return MF_OK;
+}
 
 static void results(const struct mf_json *split, FILE *to)
 {

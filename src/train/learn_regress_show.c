@@ -11,7 +11,7 @@ enum { MOST = 12 /* panels */, COLUMNS = 3 };
 
 /* -- scores -- */
 
-static void print(const struct mf_scored *of, FILE *to)
+static int print(const struct mf_scored *of, FILE *to)
 {
     const struct mf_head_scores *s = &of->scores->head[0];
     const int width = mf_show_width(of->task, "column");
@@ -21,9 +21,10 @@ static void print(const struct mf_scored *of, FILE *to)
     for (size_t c = 0; c < mf_task_outputs(of->task); ++c)
         fprintf(to, "%-*s  %9s  %19s\n", width, of->task->name[c], mf_r2_text(mf_regress_r2(of->task, s, c), r2),
                 mf_loss_text(mf_regress_error(of->task, s, c), error));
+    return MF_OK;
 }
 
-static void json(const struct mf_scored *of, struct mf_json *to)
+static int json(const struct mf_scored *of, struct mf_json *to)
 {
     const struct mf_head_scores *s = &of->scores->head[0];
     struct mf_json *array = mf_json_array();
@@ -37,6 +38,7 @@ static void json(const struct mf_scored *of, struct mf_json *to)
         mf_json_put(array, NULL, j);
     }
     mf_json_put(to, "columns", array);
+    return MF_OK;
 }
 
 static double truth_of(const struct mf_scored *of, size_t i, size_t c)

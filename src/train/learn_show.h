@@ -1,5 +1,5 @@
 /* How verbs show a task: scores as text, JSON, table and picture; predictions of single files; results in a model's
- * card. Functions are local; those that write to a stream or to JSON never refuse. */
+ * card. Functions are local; most that write to a stream or to JSON never refuse. */
 #ifndef MF_TRAIN_LEARN_SHOW_H
 #define MF_TRAIN_LEARN_SHOW_H
 
@@ -25,9 +25,9 @@ struct mf_learn_show {
 
     /** Draws scores into file @p path: MF_OUTPUT. */
     int (*draw)(const struct mf_scored *of, const char *title, const char *path);
-    /** Prints what stands behind the loss, and a table of the outputs. */
-    void (*print)(const struct mf_scored *of, FILE *to);
-    void (*json)(const struct mf_scored *of, struct mf_json *to);
+    /** Prints what stands behind the loss, and a table of the outputs. Both: MF_MEMORY. */
+    int (*print)(const struct mf_scored *of, FILE *to);
+    int (*json)(const struct mf_scored *of, struct mf_json *to);
     /** Prints a table of commas: a line for each sample, with its answers. */
     void (*table)(const struct mf_scored *of, FILE *to);
 

@@ -16,12 +16,12 @@
 
 const struct mf_questions_form *mf_vqa_form(const struct mf_task *task) { return &mf_asked_of(task)->form; }
 
-static void hide(struct mf_task *task, enum mf_hidden what)
+static int hide(struct mf_task *task, enum mf_hidden what)
 {
     struct mf_asked *own = mf_asked_of(task);
 
     own->hidden = what;
-    if (what == MF_HIDES_QUESTION && !own->other) mf_asked_shuffle(own);
+    return what == MF_HIDES_QUESTION && !own->other ? mf_asked_shuffle(own) : MF_OK;
 }
 
 static void close_own(void *context)
@@ -158,8 +158,7 @@ int mf_task_asked(const struct mf_dataset *set, const struct mf_vqa_wish *wish, 
     MF_TRY(check_merit(task));
     MF_TRY(mf_asked_words(own, set->path));
     MF_TRY(mf_asked_read(own, set));
-    mf_asked_count(own, set);
-    return MF_OK;
+    return mf_asked_count(own, set);
 }
 
 /* -- network -- */

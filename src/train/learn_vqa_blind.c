@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/train/learn_vqa_show.h"
 #include "src/vqa/blind.h"
 
@@ -43,11 +44,9 @@ static void take_scores(const struct mf_scored *of, enum mf_hidden what, double 
     }
 }
 
-void mf_vqa_blind(const struct mf_scored *of, struct mf_vqa_blind *blind)
+static int guess_all(const struct mf_scored *of, uint32_t *learn, uint32_t *guess, struct mf_vqa_blind *blind)
 {
-    const size_t train = of->set->count[MF_TRAIN], most = mf_vqa_together(of->task);
-    uint32_t *learn = MF_MUST(malloc((most * train + 1) * sizeof *learn), "questions");
-    uint32_t *guess = MF_MUST(malloc((most * of->n + 1) * sizeof *guess), "questions");
+    const size_t train = of->set->count[MF_TRAIN];
     const struct mf_blind who = {.set = of->set,
                                  .questions = of->set->questions,
                                  .learnt = known(of, train, of->set->id[MF_TRAIN], learn),
@@ -56,14 +55,26 @@ void mf_vqa_blind(const struct mf_scored *of, struct mf_vqa_blind *blind)
                                  .guess = guess};
     struct mf_guesses guesses;
 
-    for (int k = 0; k < MF_VQA_BLINDS; ++k)
-        for (size_t t = 0; t < MF_QUESTION_TYPES; ++t) blind->share[k][t] = NAN;
-    mf_blind_majority(&who, &guesses);
+    MF_TRY(mf_blind_majority(&who, &guesses));
     take_guesses(of, &guesses, blind->share[MF_VQA_MAJORITY]);
-    blind->measured = mf_blind_measures(&who, &guesses);
+    MF_TRY(mf_blind_measures(&who, &guesses, &blind->measured));
     take_guesses(of, &guesses, blind->share[MF_VQA_MEASURES]);
     take_scores(of, MF_HIDES_IMAGE, blind->share[MF_VQA_QUESTION]);
     take_scores(of, MF_HIDES_QUESTION, blind->share[MF_VQA_IMAGE]);
+    return MF_OK;
+}
+
+int mf_vqa_blind(const struct mf_scored *of, struct mf_vqa_blind *blind)
+{
+    const size_t most = mf_vqa_together(of->task), train = most * of->set->count[MF_TRAIN], n = most * of->n;
+    uint32_t *learn, *guess = NULL;
+    int rc = MF_ROOM(learn, train + 1, "%zu questions", train);
+
+    for (int k = 0; k < MF_VQA_BLINDS; ++k)
+        for (size_t t = 0; t < MF_QUESTION_TYPES; ++t) blind->share[k][t] = NAN;
+    if (rc == MF_OK) rc = MF_ROOM(guess, n + 1, "%zu questions", n);
+    if (rc == MF_OK) rc = guess_all(of, learn, guess, blind);
     free(learn);
     free(guess);
+    return rc;
 }

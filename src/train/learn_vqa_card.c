@@ -37,20 +37,12 @@ static struct mf_json *heads_of(const struct mf_questions_form *f)
 static struct mf_json *words_of(const struct mf_asked *own)
 {
     const struct mf_questions_form *f = &own->form;
-    struct mf_vqa_words words = mf_vqa_words_new(f->types, own->words.tokens);
-    struct mf_json *json;
+    size_t order[MF_QUESTION_TYPES];
 
     for (size_t h = 0, n = 0; h < f->heads; ++h)
-        for (size_t t = 0; t < f->types; ++t) {
-            if ((size_t)f->head_of[t] != h) continue;
-            words.questions[n] = own->words.questions[t];
-            for (size_t k = 0; k < words.tokens; ++k)
-                words.count[k * f->types + n] = own->words.count[k * f->types + t];
-            ++n;
-        }
-    json = mf_vqa_words_json(&words);
-    mf_vqa_words_close(&words);
-    return json;
+        for (size_t t = 0; t < f->types; ++t)
+            if ((size_t)f->head_of[t] == h) order[n++] = t;
+    return mf_vqa_words_json(&own->words, order);
 }
 
 void mf_asked_save(const struct mf_task *task, struct mf_json *card)
@@ -145,8 +137,6 @@ int mf_asked_load(const struct mf_model_card *card, struct mf_task *task)
     if (!card->arch->ask) wrong = "arch";
     if (wrong) return mf_model_card_refuse(card, wrong);
     MF_TRY(mf_asked_words(own, card->path));
-    if (mf_vqa_words_read(mf_json_get(json, "words"), own->form.types, mf_tokenizer_numbers(own->tokenizer),
-                          &own->words))
-        return MF_OK;
-    return mf_model_card_refuse(card, "words");
+    MF_TRY(mf_vqa_words_new(own->form.types, mf_tokenizer_numbers(own->tokenizer), &own->words));
+    return mf_vqa_words_read(mf_json_get(json, "words"), &own->words) ? MF_OK : mf_model_card_refuse(card, "words");
 }

@@ -53,10 +53,10 @@ int mf_asked_read(struct mf_asked *own, const struct mf_dataset *set);
 void mf_asked_forget(struct mf_asked *own);
 
 /** Draws own->other: in each split the questions that count, in another order. */
-void mf_asked_shuffle(struct mf_asked *own);
+int mf_asked_shuffle(struct mf_asked *own);
 
 /** Counts the tokens of the questions to learn from, by their types. */
-void mf_asked_count(struct mf_asked *own, const struct mf_dataset *set);
+int mf_asked_count(struct mf_asked *own, const struct mf_dataset *set);
 
 /** A finding of an item's image: 0, 1, MF_FINDING_NONE. */
 int mf_asked_finding(const struct mf_task *task, const struct mf_dataset *set, size_t item, size_t finding);

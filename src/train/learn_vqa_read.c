@@ -5,8 +5,8 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/order.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
-#include "src/text/vocab.h"
 #include "src/train/learn_vqa_priv.h"
 
 int mf_asked_words(struct mf_asked *own, const char *path)
@@ -149,8 +149,8 @@ static void put_tokens(struct mf_asked *own, size_t item, const uint32_t *token,
     own->count[item] = (uint16_t)count;
 }
 
-static void take_tokens(struct mf_asked *own, const struct mf_dataset *set, const struct mf_tokens *all,
-                        const size_t *end)
+static int take_tokens(struct mf_asked *own, const struct mf_dataset *set, const struct mf_tokens *all,
+                       const size_t *end)
 {
     enum { STEP = 8 };
     const size_t rows = set->questions->form.rows;
@@ -162,7 +162,7 @@ static void take_tokens(struct mf_asked *own, const struct mf_dataset *set, cons
         longest = n > longest ? n : longest;
     }
     own->length = ((longest < own->most ? longest : own->most) + STEP - 1) / STEP * STEP;
-    own->token = MF_MUST(calloc(rows * own->length + 1, sizeof *own->token), "questions");
+    MF_TRY(MF_ROOM(own->token, rows * own->length + 1, "the tokens of %zu questions", rows));
     for (size_t i = 0; i < rows; ++i) {
         const size_t first = i ? end[i - 1] : 0;
 
@@ -171,6 +171,7 @@ static void take_tokens(struct mf_asked *own, const struct mf_dataset *set, cons
     if (longest > own->most)
         mf_warn("'%s': questions of more than %zu tokens are cut (the longest has %zu; --max-tokens of train vqa)",
                 set->path, own->most, longest);
+    return MF_OK;
 }
 
 void mf_asked_forget(struct mf_asked *own)
@@ -201,13 +202,14 @@ static size_t rows_of(const struct mf_dataset *set, size_t n, const uint32_t *id
     return count;
 }
 
-void mf_asked_shuffle(struct mf_asked *own)
+int mf_asked_shuffle(struct mf_asked *own)
 {
     const struct mf_dataset *set = own->set;
     const size_t all = set->questions->form.rows;
-    uint32_t *row = MF_MUST(malloc((all + 1) * sizeof *row), "questions");
+    uint32_t *row;
 
-    if (!own->other) own->other = MF_MUST(malloc((all + 1) * sizeof *own->other), "questions");
+    MF_TRY(own->other ? MF_OK : MF_ROOM(own->other, all + 1, "%zu questions", all));
+    MF_TRY(MF_ROOM(row, all + 1, "%zu questions", all));
     for (size_t r = 0; r < all; ++r) own->other[r] = (uint32_t)r;
     for (int split = 0; split < MF_SPLITS; ++split) {
         const size_t n = rows_of(set, set->count[split], set->id[split], row);
@@ -215,6 +217,7 @@ void mf_asked_shuffle(struct mf_asked *own)
         for (size_t k = 0; k < n; ++k) own->other[row[k]] = row[mf_order(1, (uint64_t)split, n, k)];
     }
     free(row);
+    return MF_OK;
 }
 
 /* Tokens of a question without the special ones, which every text has: @p to [length]. */
@@ -228,12 +231,13 @@ static size_t words_of(const struct mf_asked *own, size_t row, int32_t *to)
     return n;
 }
 
-void mf_asked_count(struct mf_asked *own, const struct mf_dataset *set)
+int mf_asked_count(struct mf_asked *own, const struct mf_dataset *set)
 {
-    int32_t *word = MF_MUST(malloc((own->length + 1) * sizeof *word), "words");
+    int32_t *word;
 
     mf_vqa_words_close(&own->words);
-    own->words = mf_vqa_words_new(own->form.types, mf_tokenizer_numbers(own->tokenizer));
+    MF_TRY(mf_vqa_words_new(own->form.types, mf_tokenizer_numbers(own->tokenizer), &own->words));
+    MF_TRY(MF_ROOM(word, own->length + 1, "the tokens of a question"));
     for (size_t k = 0; k < set->count[MF_TRAIN]; ++k) {
         const struct mf_span rows = mf_item_rows(set->questions, set->id[MF_TRAIN][k]);
 
@@ -241,6 +245,7 @@ void mf_asked_count(struct mf_asked *own, const struct mf_dataset *set)
             if (own->answer[row] >= 0) mf_vqa_words_learn(&own->words, own->type[row], words_of(own, row, word), word);
     }
     free(word);
+    return MF_OK;
 }
 
 struct mf_vqa_guess mf_vqa_guess_type(const struct mf_task *task, size_t row)
@@ -266,22 +271,28 @@ static int is_learnt(const struct mf_asked *own, const char *word, size_t n)
     return known;
 }
 
+/* Is the word also before @p word in its text? */
+static int is_again(const char *text, const char *word, size_t n)
+{
+    for (const char *at = text + strspn(text, between); at < word; at += strspn(at, between)) {
+        const size_t length = strcspn(at, between);
+
+        if (length == n && memcmp(at, word, n) == 0) return 1;
+        at += length;
+    }
+    return 0;
+}
+
 struct mf_json *mf_vqa_unknown_words(const struct mf_task *task, const char *text)
 {
     struct mf_json *all = mf_json_array();
-    struct mf_vocab seen = {0};
 
     for (const char *at = text + strspn(text, between); *at; at += strspn(at, between)) {
-        size_t n = strcspn(at, between);
+        const size_t n = strcspn(at, between);
 
-        if (mf_vocab_find(&seen, at, n) < 0) {
-            MF_ASSERT(mf_vocab_add(&seen, at, n, seen.numbers) == MF_OK);
-            if (!is_learnt(mf_asked_of(task), at, n))
-                mf_json_text(all, NULL, mf_vocab_text(&seen, seen.numbers - 1, &n));
-        }
+        if (!is_again(text, at, n) && !is_learnt(mf_asked_of(task), at, n)) mf_json_bytes(all, NULL, at, n);
         at += n;
     }
-    mf_vocab_free(&seen);
     return all;
 }
 
@@ -303,19 +314,20 @@ struct mf_json *mf_vqa_learnt_words(const struct mf_task *task, size_t type)
 int mf_asked_read(struct mf_asked *own, const struct mf_dataset *set)
 {
     const size_t rows = set->questions->form.rows;
-    size_t *end = MF_MUST(calloc(rows + 1, sizeof *end), "questions");
     struct mf_tokens all = {0};
+    size_t *end;
     int rc;
 
     mf_asked_forget(own);
-    own->count = MF_MUST(calloc(rows + 1, sizeof *own->count), "questions");
-    own->answer = MF_MUST(calloc(rows + 1, sizeof *own->answer), "questions");
-    own->type = MF_MUST(calloc(rows + 1, sizeof *own->type), "questions");
+    MF_TRY(MF_ROOM(own->count, rows + 1, "%zu questions", rows));
+    MF_TRY(MF_ROOM(own->answer, rows + 1, "%zu questions", rows));
+    MF_TRY(MF_ROOM(own->type, rows + 1, "%zu questions", rows));
+    MF_TRY(MF_ROOM(end, rows + 1, "%zu questions", rows));
     own->set = set;
     own->together = set->questions->together ? set->questions->together : 1;
     rc = take_meaning(own, set);
     if (rc == MF_OK) rc = cut_texts(own, set, &all, end);
-    if (rc == MF_OK) take_tokens(own, set, &all, end);
+    if (rc == MF_OK) rc = take_tokens(own, set, &all, end);
     mf_tokens_free(&all);
     free(end);
     return rc;

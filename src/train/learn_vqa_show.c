@@ -58,14 +58,14 @@ static int width_of(const struct mf_questions_form *f)
     return (int)width;
 }
 
-static void print(const struct mf_scored *of, FILE *to)
+static int print(const struct mf_scored *of, FILE *to)
 {
     const struct mf_questions_form *f = mf_vqa_form(of->task);
     struct mf_vqa_blind blind;
     const int width = width_of(f);
     char text[MF_LOSS_TEXT];
 
-    mf_vqa_blind(of, &blind);
+    MF_TRY(mf_vqa_blind(of, &blind));
     fprintf(to, ", accuracy %s\n%-*s  %-9s  %9s  %9s", mf_accuracy_text(mf_vqa_accuracy(of->task, of->scores), text),
             width, "type of question", "head", "questions", "right");
     for (int k = 0; k < MF_VQA_BLINDS; ++k) fprintf(to, "  %9s", mf_vqa_blind_names[k]);
@@ -83,6 +83,7 @@ static void print(const struct mf_scored *of, FILE *to)
         fprintf(to, "\n");
     }
     print_legend(&blind, to);
+    return MF_OK;
 }
 
 static struct mf_json *right_json(struct mf_vqa_right of)
@@ -94,23 +95,25 @@ static struct mf_json *right_json(struct mf_vqa_right of)
     return j;
 }
 
-static struct mf_json *blind_json(const struct mf_scored *of)
+static int put_blind(const struct mf_scored *of, struct mf_json *to)
 {
     const struct mf_questions_form *f = mf_vqa_form(of->task);
-    struct mf_json *all = mf_json_object();
     struct mf_vqa_blind blind;
+    struct mf_json *all;
 
-    mf_vqa_blind(of, &blind);
+    MF_TRY(mf_vqa_blind(of, &blind));
+    all = mf_json_object();
     for (int k = 0; k < MF_VQA_BLINDS; ++k) {
         struct mf_json *types = mf_json_object();
 
         for (size_t t = 0; t < f->types; ++t) mf_json_finite(types, f->type[t], blind.share[k][t]);
         mf_json_put(all, mf_vqa_blind_names[k], types);
     }
-    return all;
+    mf_json_put(to, "blind", all);
+    return MF_OK;
 }
 
-static void json(const struct mf_scored *of, struct mf_json *to)
+static int json(const struct mf_scored *of, struct mf_json *to)
 {
     const struct mf_questions_form *f = mf_vqa_form(of->task);
     struct mf_json *types = mf_json_object(), *findings = mf_json_object();
@@ -126,7 +129,7 @@ static void json(const struct mf_scored *of, struct mf_json *to)
         mf_json_put(findings, f->finding[k], right_json(mf_vqa_right_finding(of->task, of->scores, k)));
     mf_json_put(to, "types", types);
     mf_json_put(to, "findings", findings);
-    mf_json_put(to, "blind", blind_json(of));
+    return put_blind(of, to);
 }
 
 /* -- picture: right answers beside those of who does not see everything; then some images -- */
@@ -179,12 +182,14 @@ static int draw(const struct mf_scored *of, const char *title, const char *path)
 {
     const struct mf_questions_form *f = mf_vqa_form(of->task);
     struct mf_figure figure = {.columns = MF_VQA_SHEET};
-    double *found = mf_figure_keep(&figure, (f->findings + 1) * sizeof *found);
-    struct mf_curve *findings = mf_figure_keep(&figure, sizeof *findings);
+    struct mf_curve *findings;
     struct mf_vqa_blind blind;
     int rc, any = 0;
+    double *found;
 
-    mf_vqa_blind(of, &blind);
+    MF_TRY(mf_vqa_blind(of, &blind));
+    found = mf_figure_keep(&figure, (f->findings + 1) * sizeof *found);
+    findings = mf_figure_keep(&figure, sizeof *findings);
     put_answers(of, &blind, MF_VQA_MAJORITY, "answers beside blind guesses", &figure);
     put_answers(of, &blind, MF_VQA_QUESTION, "the network, half blind", &figure);
     for (size_t k = 0; k < f->findings; ++k) {

@@ -18,8 +18,8 @@ struct mf_vqa_blind {
     int measured;                                   /* the set has classes or volume fractions */
 };
 
-/** Finds it for questions that were scored. The set's train split is learnt from. */
-void mf_vqa_blind(const struct mf_scored *of, struct mf_vqa_blind *blind);
+/** Finds it for questions that were scored. The set's train split is learnt from. Local; MF_MEMORY. */
+int mf_vqa_blind(const struct mf_scored *of, struct mf_vqa_blind *blind);
 
 /** The most probable answer to question @p k of item number @p i of the scored ones, and its probability. The network
  * knows the question, and @p of has outputs. */

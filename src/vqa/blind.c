@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/vqa/logistic.h"
 
 /* Phases: those that a question may name, and none. */
@@ -31,13 +32,13 @@ static size_t choose(const struct mf_questions *q, size_t type, size_t n, const 
 
 /* ---- the most frequent answer ---- */
 
-void mf_blind_majority(const struct mf_blind *b, struct mf_guesses *guesses)
+int mf_blind_majority(const struct mf_blind *b, struct mf_guesses *guesses)
 {
     const struct mf_questions *q = b->questions;
-    size_t(*count)[MF_QUESTION_ANSWERS] = MF_MUST(calloc(q->form.types, sizeof *count), "answers"),
-    n[MF_QUESTION_TYPES] = {0};
+    size_t(*count)[MF_QUESTION_ANSWERS], n[MF_QUESTION_TYPES] = {0};
     int32_t most[MF_QUESTION_TYPES] = {0};
 
+    MF_TRY(MF_ROOM(count, q->form.types, "the answers of %zu types of questions", (size_t)q->form.types));
     *guesses = (struct mf_guesses){.rows = {0}};
     for (size_t i = 0; i < b->learnt; ++i) {
         const int32_t label = label_of(q, b->learn[i]);
@@ -58,6 +59,7 @@ void mf_blind_majority(const struct mf_blind *b, struct mf_guesses *guesses)
         guesses->right[t] += label == most[t];
     }
     free(count);
+    return MF_OK;
 }
 
 /* ---- the regression ---- */
@@ -115,26 +117,36 @@ static void put_row(const struct mf_blind *b, const struct columns *c, size_t ro
     value[POWERS] = direction == 0 ? 0 : direction == 1 ? 1 : -1;
 }
 
-/* Rows of a regression, which are freed with their columns. */
-static struct mf_logistic_rows rows_of(const struct mf_blind *b, const struct columns *c, size_t answers, size_t n,
-                                       const uint32_t *row)
-{
-    uint32_t *column = MF_MUST(calloc(n * WIDTH + 1, sizeof *column), "a regression");
-    double *value = MF_MUST(calloc(n * WIDTH + 1, sizeof *value), "a regression");
-    int32_t *answer = MF_MUST(calloc(n + 1, sizeof *answer), "a regression");
+/* Memory of rows of a regression. */
+struct rows {
+    uint32_t *column;
+    double *value;
+    int32_t *answer;
+};
 
-    for (size_t r = 0; r < n; ++r) {
-        put_row(b, c, row[r], column + r * WIDTH, value + r * WIDTH);
-        answer[r] = label_of(b->questions, row[r]);
-    }
-    return (struct mf_logistic_rows){n, c->count, answers, WIDTH, column, value, answer};
+static int take_rows(size_t n, struct rows *rows)
+{
+    *rows = (struct rows){NULL, NULL, NULL};
+    MF_TRY(MF_ROOM(rows->column, n * WIDTH + 1, "a regression of %zu questions", n));
+    MF_TRY(MF_ROOM(rows->value, n * WIDTH + 1, "a regression of %zu questions", n));
+    return MF_ROOM(rows->answer, n + 1, "a regression of %zu questions", n);
 }
 
-static void rows_free(struct mf_logistic_rows *rows)
+static struct mf_logistic_rows rows_of(const struct mf_blind *b, const struct columns *c, size_t answers, size_t n,
+                                       const uint32_t *row, const struct rows *to)
 {
-    free((void *)(uintptr_t)rows->column);
-    free((void *)(uintptr_t)rows->value);
-    free((void *)(uintptr_t)rows->answer);
+    for (size_t r = 0; r < n; ++r) {
+        put_row(b, c, row[r], to->column + r * WIDTH, to->value + r * WIDTH);
+        to->answer[r] = label_of(b->questions, row[r]);
+    }
+    return (struct mf_logistic_rows){n, c->count, answers, WIDTH, to->column, to->value, to->answer};
+}
+
+static void rows_free(struct rows *rows)
+{
+    free(rows->column);
+    free(rows->value);
+    free(rows->answer);
 }
 
 /* Leaves MOST of many rows, evenly spread. */
@@ -159,38 +171,68 @@ static int is_told(const struct mf_blind *b, size_t n, const uint32_t *row)
     return n > 0 && same == n;
 }
 
-static void guess_type(const struct mf_blind *b, const struct columns *c, size_t type, uint32_t *room,
-                       struct mf_guesses *guesses)
+/* Learns from the rows @p row [n]. */
+static int learn(const struct mf_blind *b, const struct columns *c, size_t answers, size_t n, const uint32_t *row,
+                 double *weight)
+{
+    struct rows rows;
+    int rc = take_rows(n, &rows);
+
+    if (rc == MF_OK) {
+        const struct mf_logistic_rows r = rows_of(b, c, answers, n, row, &rows);
+
+        rc = mf_logistic_fit(&r, RIDGE, weight);
+    }
+    rows_free(&rows);
+    return rc;
+}
+
+/* How many of the rows @p row [n] it guesses. */
+static int guess(const struct mf_blind *b, const struct columns *c, size_t answers, size_t n, const uint32_t *row,
+                 const double *weight, size_t *right)
+{
+    struct rows rows;
+    const int rc = take_rows(n, &rows);
+
+    if (rc == MF_OK) {
+        const struct mf_logistic_rows all = rows_of(b, c, answers, n, row, &rows);
+
+        for (size_t r = 0; r < n; ++r) *right += mf_logistic_best(&all, r, weight) == (size_t)rows.answer[r];
+    }
+    rows_free(&rows);
+    return rc;
+}
+
+static int guess_type(const struct mf_blind *b, const struct columns *c, size_t type, uint32_t *room,
+                      struct mf_guesses *guesses)
 {
     const size_t answers = (size_t)b->questions->form.answers[head_of(b->questions, type)];
     size_t n = thin(choose(b->questions, type, b->learnt, b->learn, room), room);
-    struct mf_logistic_rows rows;
     double *weight;
+    int rc = MF_OK;
 
-    if (is_told(b, n, room)) return;
-    rows = rows_of(b, c, answers, n, room);
-    weight = MF_MUST(calloc(c->count * answers, sizeof *weight), "a regression");
-
-    if (n > 0) mf_logistic_fit(&rows, RIDGE, weight);
-    rows_free(&rows);
+    if (is_told(b, n, room)) return MF_OK;
+    MF_TRY(MF_ROOM(weight, c->count * answers, "a regression of %zu answers", answers));
+    if (n > 0) rc = learn(b, c, answers, n, room, weight);
     n = n > 0 ? choose(b->questions, type, b->guessed, b->guess, room) : 0;
-    rows = rows_of(b, c, answers, n, room);
     guesses->rows[type] = n;
-    for (size_t r = 0; r < n; ++r) guesses->right[type] += mf_logistic_best(&rows, r, weight) == (size_t)rows.answer[r];
-    rows_free(&rows);
+    if (rc == MF_OK) rc = guess(b, c, answers, n, room, weight, &guesses->right[type]);
     free(weight);
+    return rc;
 }
 
-int mf_blind_measures(const struct mf_blind *b, struct mf_guesses *guesses)
+int mf_blind_measures(const struct mf_blind *b, struct mf_guesses *guesses, int *measured)
 {
     const struct columns c = columns_of(b->set);
     const size_t most = b->learnt > b->guessed ? b->learnt : b->guessed;
     uint32_t *room;
+    int rc = MF_OK;
 
     *guesses = (struct mf_guesses){.rows = {0}};
-    if (c.classes == 1 && c.fraction == b->set->reals) return 0;
-    room = MF_MUST(malloc((most + 1) * sizeof *room), "questions");
-    for (size_t t = 0; t < b->questions->form.types; ++t) guess_type(b, &c, t, room, guesses);
+    *measured = c.classes > 1 || c.fraction < b->set->reals;
+    if (!*measured) return MF_OK;
+    MF_TRY(MF_ROOM(room, most + 1, "%zu questions", most));
+    for (size_t t = 0; rc == MF_OK && t < b->questions->form.types; ++t) rc = guess_type(b, &c, t, room, guesses);
     free(room);
-    return 1;
+    return rc;
 }

@@ -6,6 +6,7 @@
 #include "src/base/err.h"
 #include "src/base/order.h"
 #include "src/base/rng.h"
+#include "src/base/room.h"
 #include "src/base/streams.h"
 #include "src/vqa/vqa.h"
 
@@ -139,19 +140,21 @@ static void phrase(struct deal *d, size_t i)
     }
 }
 
-void mf_vqa_deal(size_t samples, const int8_t (*answer)[MF_VQA_QUESTIONS], const uint8_t *split, size_t each,
-                 uint64_t seed, struct mf_vqa_row *row)
+int mf_vqa_deal(size_t samples, const int8_t (*answer)[MF_VQA_QUESTIONS], const uint8_t *split, size_t each,
+                uint64_t seed, struct mf_vqa_row *row)
 {
-    struct deal d = {samples, each, answer, split, seed, row, MF_MUST(calloc(samples + 1, 1), "questions")};
-    size_t *memory = MF_MUST(malloc((3 * samples + 1) * sizeof *memory), "questions");
+    struct deal d = {samples, each, answer, split, seed, row, NULL};
+    size_t *memory = mf_room(3 * samples + 1, sizeof *memory, "the questions of %zu samples", samples);
     struct queue queue[2] = {{0, 0, memory}, {0, 0, memory + samples}};
+    int rc = memory ? MF_ROOM(d.used, samples + 1, "the questions of %zu samples", samples) : MF_MEMORY;
 
     MF_ASSERT(each > 0 && each < 256);
-    for (size_t group = 0; group < GROUPS; ++group) deal_group(&d, group, memory + 2 * samples, queue);
-    for (size_t i = 0; i < samples; ++i) {
+    for (size_t group = 0; rc == MF_OK && group < GROUPS; ++group) deal_group(&d, group, memory + 2 * samples, queue);
+    for (size_t i = 0; rc == MF_OK && i < samples; ++i) {
         fill(&d, i);
         phrase(&d, i);
     }
     free(memory);
     free(d.used);
+    return rc;
 }

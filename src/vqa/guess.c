@@ -6,14 +6,13 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 
-struct mf_vqa_words mf_vqa_words_new(size_t types, size_t tokens)
+int mf_vqa_words_new(size_t types, size_t tokens, struct mf_vqa_words *w)
 {
-    struct mf_vqa_words w = {.types = types, .tokens = tokens};
-
-    w.questions = MF_MUST(calloc(types + 1, sizeof *w.questions), "words");
-    w.count = MF_MUST(calloc(types * tokens + 1, sizeof *w.count), "words");
-    return w;
+    *w = (struct mf_vqa_words){.types = types, .tokens = tokens};
+    MF_TRY(MF_ROOM(w->questions, types + 1, "the words of %zu types of questions", types));
+    return MF_ROOM(w->count, types * tokens + 1, "the words of %zu types of questions", types);
 }
 
 void mf_vqa_words_close(struct mf_vqa_words *w)
@@ -78,24 +77,24 @@ struct mf_vqa_guess mf_vqa_words_guess(const struct mf_vqa_words *w, size_t n, c
 
 /* ---- cards ---- */
 
-static struct mf_json *numbers(size_t n, const uint32_t *number)
+static struct mf_json *numbers(size_t n, const size_t *order, const uint32_t *number)
 {
     struct mf_json *array = mf_json_array();
 
-    for (size_t i = 0; i < n; ++i) mf_json_int(array, NULL, number[i]);
+    for (size_t i = 0; i < n; ++i) mf_json_int(array, NULL, number[order[i]]);
     return array;
 }
 
-struct mf_json *mf_vqa_words_json(const struct mf_vqa_words *w)
+struct mf_json *mf_vqa_words_json(const struct mf_vqa_words *w, const size_t *order)
 {
     struct mf_json *json = mf_json_object(), *token = mf_json_array(), *count = mf_json_array();
 
     for (size_t k = 0; k < w->tokens; ++k) {
         if (!mf_vqa_words_know(w, k)) continue;
         mf_json_int(token, NULL, (long long)k);
-        mf_json_put(count, NULL, numbers(w->types, w->count + k * w->types));
+        mf_json_put(count, NULL, numbers(w->types, order, w->count + k * w->types));
     }
-    MF_JSON(json, "questions", numbers(w->types, w->questions), "tokens", token, "with_token", count);
+    MF_JSON(json, "questions", numbers(w->types, order, w->questions), "tokens", token, "with_token", count);
     return json;
 }
 
@@ -112,7 +111,7 @@ static int read_numbers(const struct mf_json *array, size_t n, uint32_t *number)
     return 1;
 }
 
-static int read(const struct mf_json *json, struct mf_vqa_words *w)
+int mf_vqa_words_read(const struct mf_json *json, struct mf_vqa_words *w)
 {
     const struct mf_json *token = mf_json_get(json, "tokens"), *count = mf_json_get(json, "with_token");
 
@@ -125,12 +124,4 @@ static int read(const struct mf_json *json, struct mf_vqa_words *w)
         if (!read_numbers(mf_json_item(count, i), w->types, w->count + (size_t)k * w->types)) return 0;
     }
     return 1;
-}
-
-int mf_vqa_words_read(const struct mf_json *json, size_t types, size_t tokens, struct mf_vqa_words *w)
-{
-    *w = mf_vqa_words_new(types, tokens);
-    if (read(json, w)) return 1;
-    mf_vqa_words_close(w);
-    return 0;
 }

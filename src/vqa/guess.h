@@ -15,8 +15,8 @@ struct mf_vqa_words {
     uint32_t *count;     /* [tokens][types] */
 };
 
-/** Counts are 0. mf_vqa_words_close() frees; all zero is accepted. */
-struct mf_vqa_words mf_vqa_words_new(size_t types, size_t tokens);
+/** Counts are 0. mf_vqa_words_close() frees, also after a refusal; all zero is accepted. MF_MEMORY. */
+int mf_vqa_words_new(size_t types, size_t tokens, struct mf_vqa_words *words);
 void mf_vqa_words_close(struct mf_vqa_words *words);
 
 /** Counts a question of a type. A token that it has twice counts once. */
@@ -37,8 +37,9 @@ struct mf_vqa_guess {
  * Source: McCallum & Nigam, "A comparison of event models for naive Bayes text classification", 1998. */
 struct mf_vqa_guess mf_vqa_words_guess(const struct mf_vqa_words *words, size_t n, const int32_t *token);
 
-/** Counts as an object for a card, and back. Reading returns 0 where it is no such object, with @p words closed. */
-struct mf_json *mf_vqa_words_json(const struct mf_vqa_words *words);
-int mf_vqa_words_read(const struct mf_json *json, size_t types, size_t tokens, struct mf_vqa_words *words);
+/** Counts as an object for a card, with the types in this order; and back, into new counts. Reading returns 0 where it
+ * is no such object. */
+struct mf_json *mf_vqa_words_json(const struct mf_vqa_words *words, const size_t *order);
+int mf_vqa_words_read(const struct mf_json *json, struct mf_vqa_words *words);
 
 #endif

@@ -1,4 +1,5 @@
 /* Files and samples of an import. See import.h. */
+#include "src/base/room.h"
 #include "src/vqa/import_priv.h"
 
 #include <stdarg.h>
@@ -35,8 +36,8 @@ int mf_numbered_put(struct mf_numbered *t, const char *text, size_t number, size
 
     if (there < 0) {
         if (at > MF_TOKEN_MOST) return mf_fail(MF_INPUT, "more than %d different texts are too many", MF_TOKEN_MOST);
+        MF_TRY(MF_ROOM_NEXT(t->number, at, "%zu different texts", at));
         MF_TRY(mf_vocab_add(&t->vocab, text, n, at));
-        if ((at & (at - 1)) == 0) t->number = MF_MUST(realloc(t->number, (2 * at + 1) * sizeof number), "texts");
         t->number[at] = number;
     }
     *found = t->number[there < 0 ? at : (size_t)there];
@@ -167,6 +168,7 @@ static int list(struct listing *l, const char *image, size_t line)
 {
     size_t at, before = l->seen.vocab.count;
     char *name;
+    int rc;
 
     MF_TRY(mf_numbered_put(&l->seen, image, 0, &at));
     if (l->seen.vocab.count == before) return MF_OK;
@@ -174,12 +176,15 @@ static int list(struct listing *l, const char *image, size_t line)
     if (!name && !l->missing++) l->first = image, l->line = line;
     if (!name) return MF_OK;
     before = l->names.vocab.count;
-    MF_TRY(mf_numbered_put(&l->names, name, 0, &at));
-    if (l->names.vocab.count == before) {
+    rc = mf_numbered_put(&l->names, name, 0, &at);
+    if (rc != MF_OK || l->names.vocab.count == before) {
         free(name);
-        return MF_OK;
+        return rc;
     }
-    l->file = MF_MUST(realloc(l->file, (l->count + 1) * sizeof *l->file), "pictures");
+    if (MF_ROOM_NEXT(l->file, l->count, "the names of %zu pictures", l->count) != MF_OK) {
+        free(name);
+        return MF_MEMORY;
+    }
     l->file[l->count++] = name;
     return MF_OK;
 }
@@ -303,9 +308,10 @@ static const char *name_of(int split) { return split < MF_SPLITS ? mf_split_name
 static int read_splits(struct mf_placing *p, uint8_t *split, int *said)
 {
     const struct mf_question_rows *asked = p->import->asked;
-    uint8_t *known = MF_MUST(calloc(p->samples->count + 1, 1), "splits");
+    uint8_t *known;
     int rc = MF_OK;
 
+    MF_TRY(MF_ROOM(known, p->samples->count + 1, "the splits of %zu samples", p->samples->count));
     for (size_t i = 0; p->samples->split && i < p->samples->count; ++i) known[i] = 1;
     for (size_t r = 0; rc == MF_OK && r < asked->count; ++r) {
         const int is = split_of(asked->row[r].split);
@@ -346,10 +352,12 @@ static int divide(struct mf_placing *p)
 static int make_vocabulary(struct mf_placing *p)
 {
     const struct mf_question_rows *asked = p->import->asked;
-    uint8_t *done = MF_MUST(calloc(asked->count, 1), "a vocabulary");
-    struct mf_vqa_words *words = mf_vqa_words_begin();
+    struct mf_vqa_words *words;
+    uint8_t *done;
     int rc = MF_OK;
 
+    MF_TRY(MF_ROOM(done, asked->count, "the vocabulary of %zu questions", asked->count));
+    words = mf_vqa_words_begin();
     for (size_t r = 0; rc == MF_OK && r < asked->count; ++r) {
         uint8_t held_out = 0;
 
@@ -359,9 +367,8 @@ static int make_vocabulary(struct mf_placing *p)
         done[p->text_of[r]] = 1;
         rc = mf_vqa_words_add(words, asked->row[r].text);
     }
-    p->import->vocabulary = mf_vqa_words_end(words);
     free(done);
-    return rc;
+    return mf_vqa_words_end(words, rc, &p->import->vocabulary);
 }
 
 /* Numbers the texts, and finds which are in other splits than test. */
@@ -410,6 +417,7 @@ static int place(struct mf_placing *p)
     MF_TRY(mf_placing_heads(p));
     MF_TRY(mf_placing_findings(p));
     m->all = mf_questions_new(p->form, p->samples->count);
+    if (!m->all) return MF_MEMORY;
     MF_TRY(mf_placing_rows(p));
     MF_TRY(mf_placing_scenes(p));
     m->all->vocabulary = m->vocabulary;
@@ -418,22 +426,29 @@ static int place(struct mf_placing *p)
     return MF_OK;
 }
 
+static int take_memory(struct mf_placing *p)
+{
+    const size_t rows = p->import->asked->count, samples = p->samples->count;
+    struct mf_vqa_import *m = p->import;
+
+    MF_TRY(MF_ROOM(m->first, samples + 1, "the questions of %zu samples", samples));
+    MF_TRY(MF_ROOM(m->split, samples + 1, "the splits of %zu samples", samples));
+    MF_TRY(MF_ROOM(m->boxed, samples + 1, "the objects of %zu samples", samples));
+    MF_TRY(MF_ROOM(p->sample, rows, "%zu questions", rows));
+    MF_TRY(MF_ROOM(p->text_of, rows, "%zu questions", rows));
+    MF_TRY(MF_ROOM(p->elsewhere, rows, "%zu questions", rows));
+    return MF_ROOM(p->row, rows, "%zu questions", rows);
+}
+
 int mf_vqa_import_place(struct mf_vqa_import *m, const struct mf_vqa_samples *samples)
 {
-    const size_t rows = m->asked->count;
     struct mf_placing p = {.import = m, .samples = samples};
     int rc;
 
     m->ny = samples->ny, m->nx = samples->nx;
-    m->first = MF_MUST(calloc(samples->count + 1, sizeof *m->first), "questions");
-    m->split = MF_MUST(calloc(samples->count + 1, 1), "splits");
-    m->boxed = MF_MUST(calloc(samples->count + 1, 1), "objects");
     p.form = MF_MUST(calloc(1, sizeof *p.form), "questions");
-    p.sample = MF_MUST(calloc(rows, sizeof *p.sample), "questions");
-    p.text_of = MF_MUST(calloc(rows, sizeof *p.text_of), "questions");
-    p.elsewhere = MF_MUST(calloc(rows, 1), "questions");
-    p.row = MF_MUST(calloc(rows, sizeof *p.row), "questions");
-    rc = place(&p);
+    rc = take_memory(&p);
+    if (rc == MF_OK) rc = place(&p);
     mf_numbered_free(&p.name);
     mf_numbered_free(&p.stem);
     mf_numbered_free(&p.text);

@@ -8,6 +8,7 @@
 #include "src/base/enumerate.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
 #include "src/base/words.h"
@@ -207,9 +208,10 @@ static int add_answers(struct mf_placing *p, size_t h, size_t n, const char *con
 static int add_listed_answers(struct mf_placing *p, size_t h, const struct mf_json *list)
 {
     const size_t n = mf_json_count(list);
-    const char **answer = MF_MUST(calloc(n, sizeof *answer), "answers");
+    const char **answer;
     int rc;
 
+    MF_TRY(MF_ROOM(answer, n, "%zu answers", n));
     for (size_t k = 0; k < n; ++k) answer[k] = mf_json_to_text(mf_json_item(list, k));
     rc = add_answers(p, h, n, answer);
     free(answer);
@@ -225,7 +227,7 @@ static int add_found_answers(struct mf_placing *p, size_t h)
     size_t n = 0, found;
     int rc = MF_OK;
 
-    answer = MF_MUST(calloc(asked->count, sizeof *answer), "answers");
+    MF_TRY(MF_ROOM(answer, asked->count, "the answers of %zu questions", asked->count));
     for (size_t r = 0; rc == MF_OK && r < asked->count; ++r) {
         const struct mf_question_row *row = &asked->row[r];
 

@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/vqa/import_priv.h"
 #include "src/vqa/vqa.h"
@@ -142,7 +143,7 @@ static int put_objects(struct mf_placing *p, const struct mf_question_rows *rows
     if (*done) return mf_placing_fail(rows, scene->line, "has objects of '%.200s' again", scene->image);
     *done = 1;
     for (size_t i = 0; i < scene->boxes; ++i) MF_TRY(check_box(p, rows, scene, &scene->box[i]));
-    box = MF_MUST(calloc(scene->boxes + 1, sizeof *box), "boxes");
+    MF_TRY(MF_ROOM(box, scene->boxes + 1, "the boxes of an image"));
     for (size_t i = 0; i < scene->boxes; ++i) box[i] = &scene->box[i];
     qsort(box, scene->boxes, sizeof *box, by_area);
     for (size_t i = 0; i < scene->boxes && i < p->form->objects; ++i)
@@ -242,11 +243,11 @@ int mf_placing_scenes(struct mf_placing *p)
 {
     const size_t samples = p->samples->count;
     struct counts n = {0};
-    int rc = MF_OK;
+    int rc;
 
-    n.found = MF_MUST(calloc(samples + 1, 1), "findings");
-    n.studies.next = MF_MUST(calloc(samples + 1, sizeof *n.studies.next), "studies");
-    n.studies.of = MF_MUST(calloc(samples + 1, sizeof *n.studies.of), "studies");
+    rc = MF_ROOM(n.found, samples + 1, "the findings of %zu samples", samples);
+    if (rc == MF_OK) rc = MF_ROOM(n.studies.next, samples + 1, "the studies of %zu samples", samples);
+    if (rc == MF_OK) rc = MF_ROOM(n.studies.of, samples + 1, "the studies of %zu samples", samples);
     for (size_t r = 0; rc == MF_OK && r < p->import->asked->count; ++r) rc = add_study(p, r, &n.studies);
     memset(p->import->all->finding, MF_FINDING_NONE, samples * p->form->findings);
     for (int k = 0; rc == MF_OK && k < FILES; ++k)

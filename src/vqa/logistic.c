@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 
 enum { STEPS = 40, PRODUCTS = 100 /* of a step */, HALVES = 30 };
 static const double SMALL = 1e-6;
@@ -140,13 +141,15 @@ static int descend(struct fit *f)
     return 0;
 }
 
-void mf_logistic_fit(const struct mf_logistic_rows *rows, double ridge, double *weight)
+int mf_logistic_fit(const struct mf_logistic_rows *rows, double ridge, double *weight)
 {
     const size_t size = rows->columns * rows->answers;
-    double *memory = MF_MUST(calloc(6 * size + (rows->n + 1) * rows->answers + 1, sizeof *memory), "a regression");
+    double *memory =
+        mf_room(6 * size + (rows->n + 1) * rows->answers + 1, sizeof *memory, "a regression of %zu questions", rows->n);
     struct fit f = {.rows = rows, .ridge = ridge, .size = size, .weight = weight};
     double **const vector[] = {&f.trial, &f.gradient, &f.step, &f.rest, &f.along, &f.product, &f.score};
 
+    if (!memory) return MF_MEMORY;
     for (size_t i = 0; i < sizeof vector / sizeof *vector; ++i) *vector[i] = memory + i * size;
     f.share = f.score + rows->answers;
     memset(weight, 0, size * sizeof *weight);
@@ -156,6 +159,7 @@ void mf_logistic_fit(const struct mf_logistic_rows *rows, double ridge, double *
         if (!descend(&f)) break;
     }
     free(memory);
+    return MF_OK;
 }
 
 size_t mf_logistic_best(const struct mf_logistic_rows *rows, size_t row, const double *weight)

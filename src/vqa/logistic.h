@@ -22,9 +22,9 @@ struct mf_logistic_rows {
  *
  * smallest, where ridge > 0: there is one minimum. Newton steps whose equations conjugate gradients solve (Nocedal &
  * Wright 2006, algorithm 7.1). Ends where no derivative is above 1e-6 times the rows, or after 40 steps.
- * Cost: some thousand times n width answers.
+ * Cost: some thousand times n width answers. MF_MEMORY.
  */
-void mf_logistic_fit(const struct mf_logistic_rows *rows, double ridge, double *weight);
+int mf_logistic_fit(const struct mf_logistic_rows *rows, double ridge, double *weight);
 
 /** The most probable answer of a row; of equal ones the first. */
 size_t mf_logistic_best(const struct mf_logistic_rows *rows, size_t row, const double *weight);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/text/steps.h"
 #include "src/text/unicode.h"
 #include "src/text/vocab.h"
@@ -17,6 +18,7 @@ struct mf_vqa_words {
     struct mf_vocab tokens; /* in the order of their numbers */
     struct mf_text_steps normaliser, splitter;
     struct mf_pieces piece, spare;
+    int rc; /* of adding single characters */
 };
 
 /* A token that is not there yet. Beyond the limits a word has no token of its own: it is spelt. */
@@ -41,18 +43,25 @@ static void read_step(const char *settings, const struct mf_text_step_kind *kind
     mf_json_free(row);
 }
 
-struct mf_vqa_words *mf_vqa_words_begin(void)
+static int add_characters(struct mf_vqa_words *w)
 {
     static const char *const special[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]"};
+
+    for (size_t i = 0; i < sizeof special / sizeof *special; ++i) MF_TRY(add(w, "", special[i], strlen(special[i])));
+    for (char c = '!'; c <= '~'; ++c)
+        if (!isupper(c)) MF_TRY(add(w, "", &c, 1));
+    for (char c = '!'; c <= '~'; ++c)
+        if (islower(c) || isdigit(c)) MF_TRY(add(w, "##", &c, 1));
+    return MF_OK;
+}
+
+struct mf_vqa_words *mf_vqa_words_begin(void)
+{
     struct mf_vqa_words *w = MF_MUST(calloc(1, sizeof *w), "a vocabulary");
 
     read_step("{\"type\": \"BertNormalizer\"}", mf_normalisers, &w->normaliser);
     read_step("{\"type\": \"BertPreTokenizer\"}", mf_splitters, &w->splitter);
-    for (size_t i = 0; i < sizeof special / sizeof *special; ++i) (void)add(w, "", special[i], strlen(special[i]));
-    for (char c = '!'; c <= '~'; ++c)
-        if (!isupper(c)) (void)add(w, "", &c, 1);
-    for (char c = '!'; c <= '~'; ++c)
-        if (islower(c) || isdigit(c)) (void)add(w, "##", &c, 1);
+    w->rc = add_characters(w);
     return w;
 }
 
@@ -72,6 +81,7 @@ int mf_vqa_words_add(struct mf_vqa_words *w, const char *text)
 {
     struct mf_pieces *p = &w->piece;
 
+    MF_TRY(w->rc);
     mf_pieces_clear(p);
     mf_pieces_put(p, text, strlen(text));
     MF_TRY(mf_text_steps_run(&w->normaliser, p, &w->spare));
@@ -80,18 +90,19 @@ int mf_vqa_words_add(struct mf_vqa_words *w, const char *text)
     return MF_OK;
 }
 
-char *mf_vqa_words_end(struct mf_vqa_words *w)
+int mf_vqa_words_end(struct mf_vqa_words *w, int rc, char **lines)
 {
     const size_t n = w->tokens.text.count;
-    char *lines = MF_MUST(malloc(n + 1), "a vocabulary");
 
-    for (size_t i = 0; i < n; ++i) lines[i] = w->tokens.text.at[i] ? w->tokens.text.at[i] : '\n';
-    lines[n] = '\0';
+    *lines = NULL;
+    if (rc == MF_OK) rc = w->rc;
+    if (rc == MF_OK) rc = MF_ROOM(*lines, n + 1, "a vocabulary");
+    for (size_t i = 0; rc == MF_OK && i < n; ++i) (*lines)[i] = w->tokens.text.at[i] ? w->tokens.text.at[i] : '\n';
     mf_vocab_free(&w->tokens);
     mf_text_steps_free(&w->normaliser);
     mf_text_steps_free(&w->splitter);
     mf_pieces_free(&w->piece);
     mf_pieces_free(&w->spare);
     free(w);
-    return lines;
+    return rc;
 }

@@ -9,10 +9,11 @@ struct mf_vqa_words;
 struct mf_vqa_words *mf_vqa_words_begin(void);
 
 /** Adds the words of a text, which are cut as those of BERT are, in small letters. Adds other characters of them, too.
- * MF_INPUT: the text cannot be cut. Local. */
+ * MF_INPUT: the text cannot be cut; MF_MEMORY. Local. */
 int mf_vqa_words_add(struct mf_vqa_words *words, const char *text);
 
-/** The tokens, a line each. The caller frees. Local. */
-char *mf_vqa_words_end(struct mf_vqa_words *words);
+/** Ends the vocabulary. *lines: its tokens, a line each, which the caller frees; NULL after a refusal. Returns @p rc,
+ * that of adding its words, or MF_MEMORY. Local. */
+int mf_vqa_words_end(struct mf_vqa_words *words, int rc, char **lines);
 
 #endif

@@ -92,7 +92,7 @@ void mf_vqa_text(size_t q, size_t phrasing, char text[MF_VQA_TEXT]);
 /** The tokens of a vocabulary for WordPiece, a line each. It has four special tokens, single characters, and the whole
  * words of the phrasings that are trained. Letters and digits also continue words, so every word can be spelt. The
  * caller frees. Local. */
-char *mf_vqa_vocabulary(void);
+int mf_vqa_vocabulary(char **lines);
 
 /** A question of a sample: its number, and its phrasing. */
 struct mf_vqa_row {
@@ -106,9 +106,9 @@ struct mf_vqa_row {
  * Each type gets the same share of the rows, where the samples permit it. In every split a yes/no question is asked of
  * as many samples with yes as with no. The place of the largest component is asked where it spans, and three times as
  * often where it does not. Kinds and fractions fill the rest, and the fraction of the dark phase must be decided. Half
- * of the test split has phrasings from MF_VQA_TRAINED on; nothing else has. Local.
+ * of the test split has phrasings from MF_VQA_TRAINED on; nothing else has. Local; MF_MEMORY.
  */
-void mf_vqa_deal(size_t samples, const int8_t (*answer)[MF_VQA_QUESTIONS], const uint8_t *split, size_t each,
-                 uint64_t seed, struct mf_vqa_row *row);
+int mf_vqa_deal(size_t samples, const int8_t (*answer)[MF_VQA_QUESTIONS], const uint8_t *split, size_t each,
+                uint64_t seed, struct mf_vqa_row *row);
 
 #endif

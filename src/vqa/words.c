@@ -117,15 +117,16 @@ void mf_vqa_answer(enum mf_vqa_head head, size_t k, char text[MF_VQA_TEXT])
 
 /* ---- vocabulary ---- */
 
-char *mf_vqa_vocabulary(void)
+int mf_vqa_vocabulary(char **lines)
 {
     struct mf_vqa_words *words = mf_vqa_words_begin();
     char text[MF_VQA_TEXT];
+    int rc = MF_OK;
 
     for (size_t p = 0; p < MF_VQA_TRAINED; ++p)
-        for (size_t q = 0; q < MF_VQA_QUESTIONS; ++q) {
+        for (size_t q = 0; q < MF_VQA_QUESTIONS && rc == MF_OK; ++q) {
             mf_vqa_text(q, p, text);
-            MF_ASSERT(mf_vqa_words_add(words, text) == MF_OK);
+            rc = mf_vqa_words_add(words, text);
         }
-    return mf_vqa_words_end(words);
+    return mf_vqa_words_end(words, rc, lines);
 }

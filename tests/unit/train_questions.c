@@ -74,12 +74,14 @@ static struct mf_questions_form *form_of_set(void)
 static struct mf_dataset *open_set(const struct bed *b, const char *name)
 {
     struct mf_questions_form *form = form_of_set();
-    char *words = mf_vqa_vocabulary();
-    struct mf_questions_wish asks = {.form = form, .vocabulary = words, .make = make_questions};
+    struct mf_questions_wish asks = {.form = form, .make = make_questions};
     const struct mf_dataset_wish wish = {
         .samples = IMAGES, .ndim = 2, .dims = {1, SIDE, SIDE, 1}, .phases = 2, .part = {0.6, 0.2}, .questions = &asks};
     struct mf_dataset *set = NULL;
+    char *words;
 
+    CHECK(mf_vqa_vocabulary(&words) == MF_OK);
+    asks.vocabulary = words;
     form->vocabulary = strlen(words);
     CHECK_SAYS(mf_dataset_write(&b->world, scratch_file(name), &wish, NULL, make_image, NULL) == MF_OK &&
                    mf_learn_open(&mf_learn_vqa, &b->world, scratch_file(name), &set) == MF_OK,

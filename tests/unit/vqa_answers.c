@@ -263,8 +263,9 @@ static size_t letters(const char *at) { return strspn(at, "abcdefghijklmnopqrstu
 /* Every word of a phrasing for tests alone occurs in one that is trained, and no phrasing twice. */
 static void check_words(void)
 {
-    char *vocabulary = mf_vqa_vocabulary(), text[MF_VQA_TEXT], other[MF_VQA_TEXT];
+    char *vocabulary, text[MF_VQA_TEXT], other[MF_VQA_TEXT];
 
+    CHECK(mf_vqa_vocabulary(&vocabulary) == MF_OK);
     CHECK(strncmp(vocabulary, "[PAD]\n[UNK]\n", 12) == 0 && is_token(vocabulary, "##z", 3) &&
           is_token(vocabulary, "?", 1));
     for (size_t k = 0; k < MF_VQA_QUESTIONS * MF_VQA_PHRASINGS; ++k) {
@@ -340,8 +341,8 @@ static void check_dealing(void)
             if (u < 0.03 && head != MF_VQA_SEVERITY) answer[i][q] = -1;
         }
     }
-    mf_vqa_deal(SAMPLES, (const int8_t(*)[MF_VQA_QUESTIONS])answer, split, EACH, 11, row);
-    mf_vqa_deal(SAMPLES, (const int8_t(*)[MF_VQA_QUESTIONS])answer, split, EACH, 11, again);
+    CHECK(mf_vqa_deal(SAMPLES, (const int8_t(*)[MF_VQA_QUESTIONS])answer, split, EACH, 11, row) == MF_OK);
+    CHECK(mf_vqa_deal(SAMPLES, (const int8_t(*)[MF_VQA_QUESTIONS])answer, split, EACH, 11, again) == MF_OK);
     CHECK(memcmp(row, again, sizeof row) == 0);
     check_balance((const int8_t(*)[MF_VQA_QUESTIONS])answer, split, row);
     check_repeats((const int8_t(*)[MF_VQA_QUESTIONS])answer, row);

@@ -31,7 +31,7 @@ static void check_minimum(double ridge)
             dense[r][column[r][k]] = value[r][k];
         }
     }
-    mf_logistic_fit(&rows, ridge, *weight);
+    CHECK(mf_logistic_fit(&rows, ridge, *weight) == MF_OK);
     for (size_t c = 0; c < COLUMNS; ++c)
         for (size_t a = 0; a < ANSWERS; ++a) {
             double sum = ridge * weight[c][a];
@@ -100,6 +100,7 @@ static void check_guesses(void)
     const struct mf_blind blind = {&set, q, SAMPLES, SAMPLES * TYPES - SAMPLES, row, row + SAMPLES};
     size_t count[TYPES][3] = {{0}}, most[TYPES] = {0}, right[TYPES] = {0}, asked[TYPES] = {0};
     struct mf_guesses got, again;
+    int measured;
 
     for (size_t r = 0; r < SAMPLES; ++r) ++count[type[r]][label[r][type[r]]];
     for (size_t t = 0; t < TYPES; ++t)
@@ -109,10 +110,11 @@ static void check_guesses(void)
         ++asked[type[r]];
         right[type[r]] += label[r][type[r]] == (int32_t)most[type[r]];
     }
-    mf_blind_majority(&blind, &got);
+    CHECK(mf_blind_majority(&blind, &got) == MF_OK);
     for (size_t t = 0; t < TYPES; ++t) CHECK(got.rows[t] == asked[t] && got.right[t] == right[t]);
 
-    CHECK(mf_blind_measures(&blind, &got) && mf_blind_measures(&blind, &again));
+    CHECK(mf_blind_measures(&blind, &got, &measured) == MF_OK && measured);
+    CHECK(mf_blind_measures(&blind, &again, &measured) == MF_OK && measured);
     CHECK(memcmp(&got, &again, sizeof got) == 0 && got.rows[0] == asked[0] && got.rows[1] == asked[1]);
     CHECK_SAYS(got.right[0] > 0.97 * (double)asked[0], "a rule of class and fraction: %zu of %zu", got.right[0],
                asked[0]);
@@ -120,12 +122,13 @@ static void check_guesses(void)
     for (size_t r = 1; r < SAMPLES * TYPES; r += TYPES) label[r][1] = class[sample[r]];
     for (size_t a = 0; a < 2; ++a) snprintf(q->form.answer[2 + a], sizeof q->form.answer[0], "%s", name[a]);
     for (size_t i = 0; i < SAMPLES; i += 50) fraction[i] = NAN;
-    CHECK(mf_blind_measures(&blind, &got) && got.rows[0] == asked[0] && got.rows[1] == 0);
+    CHECK(mf_blind_measures(&blind, &got, &measured) == MF_OK && measured && got.rows[0] == asked[0] &&
+          got.rows[1] == 0);
     CHECK_SAYS(got.right[0] > 0.95 * (double)asked[0], "some fractions are not known: %zu of %zu", got.right[0],
                asked[0]);
     set.classes = set.reals = 0;
     set.label = NULL;
-    CHECK(!mf_blind_measures(&blind, &got) && got.rows[0] == 0);
+    CHECK(mf_blind_measures(&blind, &got, &measured) == MF_OK && !measured && got.rows[0] == 0);
 }
 
 /* ---- types by words ---- */
@@ -150,6 +153,16 @@ static size_t cut(const char *vocabulary, const char *words, int32_t *token)
     return n;
 }
 
+static int reads(const struct mf_json *json, size_t types, size_t tokens, struct mf_vqa_words *to)
+{
+    int does;
+
+    CHECK(mf_vqa_words_new(types, tokens, to) == MF_OK);
+    does = mf_vqa_words_read(json, to);
+    if (!does) mf_vqa_words_close(to);
+    return does;
+}
+
 static void check_types(void)
 {
     static const struct {
@@ -160,19 +173,22 @@ static void check_types(void)
                 {"does it percolate?", MF_VQA_PERCOLATES},
                 {"does the light phase percolate?", MF_VQA_PERCOLATES},
                 {"is there a path?", MF_VQA_PERCOLATES}};
-    char *vocabulary = mf_vqa_vocabulary(), question[MF_VQA_TEXT];
-    struct mf_vqa_words words = mf_vqa_words_new(MF_VQA_TYPES, TOKENS), read;
+    char *vocabulary, question[MF_VQA_TEXT];
+    struct mf_vqa_words words, read;
     struct mf_json *json;
+    size_t order[MF_VQA_TYPES];
     int32_t token[LONGEST];
     struct mf_vqa_guess guess;
 
+    CHECK(mf_vqa_vocabulary(&vocabulary) == MF_OK && mf_vqa_words_new(MF_VQA_TYPES, TOKENS, &words) == MF_OK);
     for (size_t q = 0; q < MF_VQA_QUESTIONS; ++q)
         for (size_t p = 0; p < MF_VQA_TRAINED; ++p) {
             mf_vqa_text(q, p, question);
             mf_vqa_words_learn(&words, mf_vqa_questions[q].type, cut(vocabulary, question, token), token);
         }
-    json = mf_vqa_words_json(&words);
-    CHECK(mf_vqa_words_read(json, MF_VQA_TYPES, TOKENS, &read));
+    for (size_t t = 0; t < MF_VQA_TYPES; ++t) order[t] = t;
+    json = mf_vqa_words_json(&words, order);
+    CHECK(reads(json, MF_VQA_TYPES, TOKENS, &read));
     for (size_t q = 0; q < MF_VQA_QUESTIONS; ++q)
         for (size_t p = 0; p < MF_VQA_PHRASINGS; ++p) {
             mf_vqa_text(q, p, question);
@@ -189,8 +205,8 @@ static void check_types(void)
     CHECK(guess.known < 1 && guess.known > 0);
     CHECK(mf_vqa_words_guess(&read, 0, token).known == 0);
     mf_vqa_words_close(&read);
-    CHECK(!mf_vqa_words_read(json, MF_VQA_TYPES + 1, TOKENS, &read));
-    CHECK(!mf_vqa_words_read(json, MF_VQA_TYPES, 5, &read) && !mf_vqa_words_read(NULL, MF_VQA_TYPES, TOKENS, &read));
+    CHECK(!reads(json, MF_VQA_TYPES + 1, TOKENS, &read) && !reads(json, MF_VQA_TYPES, 5, &read));
+    CHECK(!reads(NULL, MF_VQA_TYPES, TOKENS, &read));
     mf_json_free(json);
     mf_vqa_words_close(&words);
     free(vocabulary);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/cmd/files/synth_opts.h"
 
 /* Kinds are those of the samples. */
@@ -89,33 +90,35 @@ static void put_rows(const struct mf_synth_questions *q, const struct mf_vqa_row
 static int make(void *context, const uint8_t *split, struct mf_span own, struct mf_questions *part)
 {
     const struct mf_synth_questions *q = context;
-    int8_t(*answer)[MF_VQA_QUESTIONS] = MF_MUST(calloc(own.count + 1, sizeof *answer), "answers");
-    struct mf_vqa_row *row = MF_MUST(calloc(q->samples * q->each, sizeof *row), "questions");
+    int8_t(*answer)[MF_VQA_QUESTIONS];
+    struct mf_vqa_row *row = NULL;
     void *all = NULL;
-    int rc;
+    int rc = MF_ROOM(answer, own.count + 1, "the answers of %zu samples", own.count);
 
-    for (size_t k = 0; k < own.count; ++k) memcpy(answer[k], q->facts[own.first + k].answer, sizeof *answer);
-    rc = mf_comm_gather(q->session->comm, answer, own.count * sizeof *answer, &all, NULL);
-    if (rc == MF_OK) {
-        mf_vqa_deal(q->samples, all, split, q->each, q->seed, row);
-        put_rows(q, row, own, part);
-    }
+    if (rc == MF_OK) rc = MF_ROOM(row, q->samples * q->each, "the questions of %zu samples", q->samples);
+    rc = mf_agree(q->session->comm, rc);
+    for (size_t k = 0; rc == MF_OK && k < own.count; ++k)
+        memcpy(answer[k], q->facts[own.first + k].answer, sizeof *answer);
+    if (rc == MF_OK) rc = mf_comm_gather(q->session->comm, answer, own.count * sizeof *answer, &all, NULL);
+    if (rc == MF_OK) rc = mf_agree(q->session->comm, mf_vqa_deal(q->samples, all, split, q->each, q->seed, row));
+    if (rc == MF_OK) put_rows(q, row, own, part);
     free(all);
     free(row);
     free(answer);
     return rc;
 }
 
-void mf_synth_questions_begin(struct mf_session *session, size_t samples, size_t each, const struct mf_synth_mix *mix,
-                              struct mf_synth_questions *q)
+int mf_synth_questions_begin(struct mf_session *session, size_t samples, size_t each, const struct mf_synth_mix *mix,
+                             struct mf_synth_questions *q)
 {
     *q = (struct mf_synth_questions){.session = session, .samples = samples, .each = each, .seed = mix->seed};
     mf_comm_self(&q->self);
-    q->facts = MF_MUST(calloc(samples + 1, sizeof *q->facts), "answers");
     q->form = MF_MUST(calloc(1, sizeof *q->form), "questions");
-    q->vocabulary = mf_vqa_vocabulary();
+    MF_TRY(MF_ROOM(q->facts, samples + 1, "the answers of %zu samples", samples));
+    MF_TRY(mf_vqa_vocabulary(&q->vocabulary));
     describe(q, mix, q->form);
     q->wish = (struct mf_questions_wish){q->form, q->vocabulary, NULL, make, q};
+    return MF_OK;
 }
 
 void mf_synth_questions_end(struct mf_synth_questions *q)

@@ -20,9 +20,9 @@ struct mf_synth_questions {
     struct mf_questions_wish wish; /* for the dataset; it points into this struct */
 };
 
-/** Takes the memory. Its place stays until the end. Local. */
-void mf_synth_questions_begin(struct mf_session *session, size_t samples, size_t each, const struct mf_synth_mix *mix,
-                              struct mf_synth_questions *questions);
+/** Takes the memory. Its place stays until the end, which comes in any case. Local; MF_MEMORY. */
+int mf_synth_questions_begin(struct mf_session *session, size_t samples, size_t each, const struct mf_synth_mix *mix,
+                             struct mf_synth_questions *questions);
 void mf_synth_questions_end(struct mf_synth_questions *questions);
 
 /** Measures sample @p id, of that class. Local; MF_MEMORY. */

@@ -219,13 +219,15 @@ int mf_synth_set_run(struct mf_session *session, const struct synth_opts *opts)
     MF_TRY(mf_session_path(session, "synth_dataset", ".h5", &path));
     mf_properties_begin(session, set.mix.ndim, set.mix.dims, 2, 1, 1, &set.properties);
     if (opts->conductivity.count) mf_properties_conduct(&set.properties, 2, opts->conductivity.at);
-    if (opts->questions)
-        mf_synth_questions_begin(session, (size_t)opts->samples, (size_t)opts->questions, &set.mix, &set.questions);
+    rc = opts->questions ? mf_synth_questions_begin(session, (size_t)opts->samples, (size_t)opts->questions, &set.mix,
+                                                    &set.questions)
+                         : MF_OK;
+    rc = mf_agree(session->comm, rc);
     describe(&set, opts, classes, &wish);
     describe_properties(&set.properties, names, said, &wish);
-    if (opts->common.dry_run)
+    if (rc == MF_OK && opts->common.dry_run)
         rc = mf_agree(session->comm, session->comm->rank == 0 ? mf_data_counted(session, path, wish.samples) : MF_OK);
-    else
+    else if (rc == MF_OK)
         rc = write_set(&set, opts, path, &wish);
     if (rc == MF_OK && !opts->common.dry_run) rc = mf_data_report(session, path, NULL);
     mf_synth_questions_end(&set.questions);

@@ -116,7 +116,7 @@ static int check_plot(const struct job *job)
 
 /* -- what is printed -- */
 
-static void print_text(const struct job *job)
+static int print_text(const struct job *job)
 {
     const struct mf_scored of = scored_of(job);
     char loss[MF_LOSS_TEXT];
@@ -124,7 +124,7 @@ static void print_text(const struct job *job)
     printf("%s on %s, split %s: %zu sample%s", job->model, job->set->path, job->o->split, job->n, MF_S(job->n));
     if (labelled(job) < job->n) printf(" (%zu with a label)", labelled(job));
     printf(", loss %s", mf_loss_text(job->scores.loss, loss));
-    show_of(job)->print(&of, stdout);
+    return show_of(job)->print(&of, stdout);
 }
 
 static int print_json(const struct job *job)
@@ -136,9 +136,9 @@ static int print_json(const struct job *job)
     MF_JSON(j, "model", job->model, "data", job->set->path, "split", job->o->split, "samples", job->n, "labelled",
             labelled(job));
     mf_json_finite(j, "loss", job->scores.loss);
-    show_of(job)->json(&of, j);
+    rc = show_of(job)->json(&of, j);
     MF_JSON(j, "seconds", mf_now() - job->session->start, "ranks", job->session->comm->size);
-    rc = mf_json_write(j, stdout);
+    if (rc == MF_OK) rc = mf_json_write(j, stdout);
     mf_json_free(j);
     return rc;
 }
@@ -147,8 +147,7 @@ static int print(const struct job *job)
 {
     if (job->session->comm->rank != 0) return MF_OK;
     if (mf_common_of(job->session)->json) return print_json(job);
-    print_text(job);
-    return MF_OK;
+    return print_text(job);
 }
 
 /* -- predictions -- */
@@ -193,10 +192,10 @@ static int score_hidden(struct job *job)
 
     if (!learn->hide) return MF_OK;
     for (int k = MF_HIDES_NOTHING + 1; rc == MF_OK && k < MF_HIDDEN; ++k) {
-        learn->hide(&job->task, (enum mf_hidden)k);
-        rc = mf_score(&job->scorer, job->n, job->id, 0, &job->hidden[k]);
+        rc = mf_agree(job->session->comm, learn->hide(&job->task, (enum mf_hidden)k));
+        if (rc == MF_OK) rc = mf_score(&job->scorer, job->n, job->id, 0, &job->hidden[k]);
     }
-    learn->hide(&job->task, MF_HIDES_NOTHING);
+    (void)learn->hide(&job->task, MF_HIDES_NOTHING);
     return rc;
 }
 

@@ -34,3 +34,11 @@ if(MF_SANITIZE)
   set_property(TEST lib_ranks_3 APPEND PROPERTY ENVIRONMENT
     ASAN_OPTIONS=allocator_may_return_null=1:symbolize=0:fast_unwind_on_malloc=0)
 endif()
+
+# It makes places refuse, which have no names in the library.
+mf_test(NAME lib_memory SOURCE unit/lib_memory.c ROOM mf_cmd RANKS 1 2)
+target_sources(lib_memory PRIVATE $<TARGET_OBJECTS:libmesoforge>)
+target_link_libraries(lib_memory PRIVATE m MPI::MPI_C)
+add_test(NAME lib_memory_long COMMAND lib_memory all CONFIGURATIONS long)
+add_test(NAME lib_memory_2_long COMMAND ${MF_MPIEXEC} -n 2 $<TARGET_FILE:lib_memory> all CONFIGURATIONS long)
+set_tests_properties(lib_memory_long lib_memory_2_long PROPERTIES TIMEOUT 1500 LABELS long ENVIRONMENT "${MF_TEST_ENV}")

@@ -104,7 +104,7 @@ class Result:
         return f"{type(self).__name__}({shapes or ', '.join(self.figures)})"
 
     def _repr_html_(self) -> str:
-        rows = list(_rows(self.figures))[: self.ROWS]
+        rows = list(_rows({name: value for name, value in self.figures.items() if name != "plan"}))[: self.ROWS]
         cells = "".join(f"<tr><td>{html.escape(key)}</td><td>{html.escape(value)}</td></tr>" for key, value in rows)
         return f"<table>{cells}</table>"
 
@@ -301,6 +301,12 @@ class Structure(_Saved):
         from .verbs import read
 
         return read(path, session=session, **options)
+
+    def __repr__(self) -> str:
+        edges = " x ".join(f"{edge:.6g}" for edge in dict.fromkeys(self.spacing))
+        size = f" of {edges} {self.unit}".rstrip() if self.unit or set(self.spacing) != {1} else ""
+        shares = ", ".join(f"{label}: {share:.4f}" for label, share in self.fractions.items())
+        return f"Structure({' x '.join(map(str, self.shape))} voxels{size}, fractions {shares})"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.asarray(self.array, dtype)

@@ -342,7 +342,7 @@ int mf_describe_plot(const char *path, const struct mf_target *target, const cha
     int rc;
 
     mf_panels_descriptors(&panels);
-    rc = mf_plot_write(path, mf_name_base(file), figure.panel, figure.count, figure.columns);
+    rc = mf_plot_write(path, mf_name_base(file) + (*file == '@'), figure.panel, figure.count, figure.columns);
     mf_figure_free(&figure);
     return rc;
 }

@@ -228,12 +228,13 @@ static const char *title_of(struct drawing *d, const struct mf_micro *m)
 {
     const size_t *n = m->slab.dims;
     int phase = mf_main_phase(&d->got);
+    const char *name = mf_name_base(d->file) + (*d->file == '@'); /* of what is lent */
     const char *size = m->ndim == 3 ? mf_figure_text(d->figure, "%zu \303\227 %zu \303\227 %zu", n[0], n[1], n[2])
                                     : mf_figure_text(d->figure, "%zu \303\227 %zu", n[1], n[2]);
 
-    if (!d->has_got || d->got.phases > 2) return mf_figure_text(d->figure, "%s: %s", mf_name_base(d->file), size);
-    return mf_figure_text(d->figure, "%s: %s, volume fraction of label %ld: %.4f", mf_name_base(d->file), size,
-                          d->got.label[phase], d->got.side[0].fraction[(size_t)phase * d->got.side[0].levels]);
+    if (!d->has_got || d->got.phases > 2) return mf_figure_text(d->figure, "%s: %s", name, size);
+    return mf_figure_text(d->figure, "%s: %s, volume fraction of label %ld: %.4f", name, size, d->got.label[phase],
+                          d->got.side[0].fraction[(size_t)phase * d->got.side[0].levels]);
 }
 
 static int load_want(struct drawing *d)

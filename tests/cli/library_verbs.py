@@ -270,6 +270,7 @@ def structures():
     check(mesoforge.characterize(scan, limit_to=4).figures["phases"] == said["phases"], "read has other phases")
     marked = mesoforge.read((grey > 0.4) * 7 + 5, labels=[12, 5])
     check([one["label"] for one in marked.figures["phases"]] == [12, 5] and set(marked.array.flat) == {5, 12}, f"{marked.figures}")
+    check(repr(marked).startswith("Structure(20 x 22 voxels, fractions 12: ") and "x 0.25 um" in repr(scan), f"{marked} {scan}")
     made = mesoforge.match(marked, size=[16, 16], limit_to=4, max_iter=5)
     check(set(made.array.flat) == {5, 12} and made.spacing == (1, 1), f"labels {set(made.array.flat)}")
     volume = mesoforge.synth(kind="spheres", size=[10, 12, 14], radius=3, spacing=[1, 0.5, 0.5], unit="um", seed=1)

@@ -22,7 +22,7 @@ from runs import check, finish  # noqa: E402
 
 LIBRARY, ROOT = (os.path.abspath(word) for word in sys.argv[1:3])
 KEPT = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
-PICTURES = {"micrograph_to_volume": 3, "ensemble_error_bars": 3, "surrogate": 1}
+PICTURES = {"micrograph_to_volume": 3, "ensemble_error_bars": 3, "properties": 2, "surrogate": 1}
 os.environ.update(MESOFORGE_LIBRARY=LIBRARY, OMP_NUM_THREADS="1",
                   PYTHONPATH=os.pathsep.join([os.path.join(ROOT, "python"), os.environ.get("PYTHONPATH", "")]))
 

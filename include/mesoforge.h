@@ -168,8 +168,9 @@ int mesoforge_run(mesoforge_session *session, const char *verb, const char *inpu
 typedef struct mesoforge_model mesoforge_model;
 
 /**
- * Loads a model of `mesoforge train`: classify or regress. Options (NULL: none) are those of `mesoforge infer` about
- * the model: batch-size, pp, map, zero, offload-weights. The model is the session's, and ends with it. Collective.
+ * Loads a model of `mesoforge train classify`, regress or unet. Options (NULL: none) are those about the model of
+ * `mesoforge infer` (batch-size, pp, map, zero, offload-weights) or generate (pass-size, guidance-scale,
+ * mixed-precision). The model is the session's, and ends with it. Collective.
  */
 int mesoforge_model_load(mesoforge_session *session, const char *path, const char *options, mesoforge_model **model);
 
@@ -186,6 +187,15 @@ const char *mesoforge_model_json(const mesoforge_model *model);
  */
 int mesoforge_model_predict(mesoforge_session *session, mesoforge_model *model, const char *inputs, const char *options,
                             mesoforge_result **result);
+
+/**
+ * Makes samples by a model of train unet, as `mesoforge generate` does: "num-samples=16 seed=3 condition=NAME=VALUE".
+ * Options are also first, steps, conditioning-sigma and samples-per-class. The result has the array "samples", "u1" or
+ * "f4", [sample][z][y][x][channel] without axes of length 1. Models with conditions also give "class" and "condition"
+ * [sample][column]. Samples have the bits of the verb. Collective.
+ */
+int mesoforge_model_generate(mesoforge_session *session, mesoforge_model *model, const char *options,
+                             mesoforge_result **result);
 
 int mesoforge_model_free(mesoforge_session *session, mesoforge_model *model); /* NULL is accepted. Collective */
 

@@ -22,7 +22,7 @@ from .describe import Option, Options, options
 from .errors import DeviceError, Error, InputError, NumericalError, OutOfMemory, OutputError, Stopped, UsageError
 from .library import version
 from .measured import Comparison, Properties
-from .model import Model, Predictions, load_model
+from .model import Made, Model, Predictions, load_model
 from .result import Characterization, Result, Structure, Target
 from .session import Session, Slab
 from .table import Table
@@ -53,6 +53,7 @@ __all__ = [
     "DeviceError",
     "Error",
     "InputError",
+    "Made",
     "Model",
     "NumericalError",
     "Option",

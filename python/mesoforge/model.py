@@ -17,24 +17,28 @@ from .session import _ALL_VALUES, Session, _words, default
 Progress = Optional[Callable[[str, Optional[float]], object]]
 
 
-class Predictions(Result):
-    """What a model says of images: `array` [image][output] has numbers, `outputs` the names of its columns, and `said`
-    a dictionary for each image, as infer() gives it."""
-
-    outputs: list[str] = []
+class Made(Result):
+    """What a model makes: `array` are its samples, and `arrays` has also "class" and "condition" where it knows them."""
 
     @property
     def array(self) -> np.ndarray:
-        """Probabilities of classes, or values of columns."""
+        """The first of `arrays`."""
         return next(iter(self.arrays.values()))
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.array, dtype)
+
+
+class Predictions(Made):
+    """What a model says of images: `array` [image][output] has probabilities or values, `outputs` the names of its
+    columns, and `said` a dictionary for each image, as infer() gives it."""
+
+    outputs: list[str] = []
 
     @property
     def said(self) -> list[dict]:
         """What the program prints of each image."""
         return self.figures["predictions"]
-
-    def __array__(self, dtype=None, copy=None):
-        return np.asarray(self.array, dtype)
 
 
 def _free(session, handle, process):
@@ -111,6 +115,18 @@ class Model:
             said = self._session._call_on(ask, images, options, Predictions)
         said.outputs = self.facts["outputs"]
         return said
+
+    def generate(self, samples: int = 1, *, progress: Progress = None, **options: Any) -> Made:
+        """Makes samples [sample][y][x] by a model of train("unet", ..): `array`, and `arrays` with their conditions.
+
+        options: those of `mesoforge generate` about samples, as seed=3, first=100, condition=["volume_fraction=0.3"].
+        """
+
+        def ask(session, _, text, result):
+            return lib.mesoforge_model_generate(session, self._open(), text, result)
+
+        with self._session._call_of(progress):
+            return self._session._call_on(ask, (), {"num_samples": samples, **options}, Made)
 
     def close(self) -> None:
         """Frees the memory; results stay."""

@@ -24,8 +24,9 @@ int mf_resident_find(const char *path, const struct mf_resident_kind **kind)
     struct mf_task task = {.learn = NULL};
     int rc = mf_model_card_open(path, &card);
 
-    if (rc == MF_OK) rc = mf_task_load(&card, &task);
-    if (rc == MF_OK) rc = of_task(path, &task, kind);
+    *kind = &mf_resident_generate;
+    if (rc == MF_OK && !card.denoise) rc = mf_task_load(&card, &task);
+    if (rc == MF_OK && !card.denoise) rc = of_task(path, &task, kind);
     mf_task_close(&task);
     mf_model_card_close(&card);
     return rc;

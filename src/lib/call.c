@@ -15,7 +15,8 @@ struct call {
     struct mf_lib_verb verb;
     const mesoforge_field *field; /* NULL: inputs has what the verb reads */
     mesoforge_model *model;       /* NULL: none; or it is none of the session */
-    int asks, loads;              /* a model */
+    int asks;                     /* a model */
+    enum mf_model_call what;
     const char *inputs, *text;
     struct mf_options *options;
     void *into;
@@ -25,15 +26,17 @@ struct call {
 static int describes(const struct mf_cmd *verb) { return verb->work == MF_WORK_NONE; }
 
 /* Local. */
-static int check_words(const struct call *call, const struct mf_options *options, const struct mf_common *common)
+static int check_words(const struct call *call)
 {
     const struct mf_cmd *verb = call->verb.verb;
+    const struct mf_options *options = call->options;
+    const struct mf_common *common = call->into;
 
-    if (call->model) MF_TRY(mf_lib_model_words(call->model, options));
     MF_TRY(mf_lib_check_words(options));
     if (!describes(verb)) MF_TRY(mf_lib_check_session(options));
     if (common->output && verb == &mf_cmd_characterize)
         return mf_fail(MF_USAGE, "--output is an option of the program; the host of a library gets arrays");
+    if (call->model) MF_TRY(mf_lib_model_words(call->model, call->options, call->into));
     return common->output ? MF_OK : mf_lib_check_runs(options);
 }
 
@@ -49,7 +52,7 @@ static int parse(struct call *call)
                           verb->positional_max);
     mf_lib_words_free(argv);
     if (rc == MF_OK && verb->adopt) rc = verb->adopt(call->options, call->into);
-    return rc == MF_OK ? check_words(call, call->options, call->into) : rc;
+    return rc == MF_OK ? check_words(call) : rc;
 }
 
 /* Options of the session are those of every verb, except for what a call alone says. */
@@ -88,7 +91,7 @@ static int is_used(const struct call *call, const mesoforge_field *field)
 /* The name of a call, which tells a model from others. The caller frees. */
 static char *named(const struct call *call)
 {
-    if (call->loads) return mf_format("load %s", call->model->path);
+    if (call->model && !call->asks) return mf_format("load %s", call->model->path);
     if (call->asks && !call->model) return mf_format("no model");
     return call->asks ? mf_format("%s of model %zu", call->verb.verb->name, call->model->number)
                       : mf_format("%s", call->verb.verb->name);
@@ -117,7 +120,7 @@ static int meet(const mesoforge_session *session, const struct call *call)
 static int check(const mesoforge_session *session, struct call *call, mesoforge_result *const *result)
 {
     if (!result) return mf_fail(MF_USAGE, "there is no place for the result");
-    if (call->asks && !call->model) return mf_fail(MF_USAGE, "this is no model of the session");
+    if (call->asks) MF_TRY(mf_lib_model_check(call->model, call->what));
     if (call->inputs) return MF_OK;
     if (!mf_lib_has(session, call->field)) return mf_fail(MF_USAGE, "this is no field of the session");
     call->inputs = call->field->name;
@@ -179,7 +182,7 @@ static const char *name_of(const struct call *call)
 static int find_model(mesoforge_session *session, struct call *call)
 {
     session->asked = call->model;
-    if (call->loads) MF_TRY(mf_agree(&session->comm, mf_lib_model_find(call->model)));
+    if (call->model && !call->asks) MF_TRY(mf_agree(&session->comm, mf_lib_model_find(call->model)));
     if (call->model) call->verb.verb = &call->model->verb;
     return MF_OK;
 }
@@ -226,10 +229,11 @@ int mf_lib_call(mesoforge_session *session, const struct mf_lib_verb *verb, cons
     return run(session, &call, result);
 }
 
-int mf_lib_call_model(mesoforge_session *session, const struct mf_lib_verb *verb, mesoforge_model *model, int loads,
-                      const char *inputs, const char *text, mesoforge_result **result)
+int mf_lib_call_model(mesoforge_session *session, const struct mf_lib_verb *verb, mesoforge_model *model,
+                      enum mf_model_call what, const char *inputs, const char *text, mesoforge_result **result)
 {
-    struct call call = {.verb = *verb, .model = model, .asks = !loads, .loads = loads, .inputs = inputs, .text = text};
+    struct call call = {
+        .verb = *verb, .model = model, .asks = what != MF_MODEL_LOADS, .what = what, .inputs = inputs, .text = text};
 
     return run(session, &call, result);
 }

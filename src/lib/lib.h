@@ -165,8 +165,9 @@ int mf_lib_model_find(mesoforge_model *model);
 /** Is it a loaded model of the session? */
 int mf_lib_model_has(const mesoforge_session *session, const mesoforge_model *model);
 
-/** Refuses words of loading in a question, and of questions in loading: MF_USAGE. Local. */
-int mf_lib_model_words(const mesoforge_model *model, const struct mf_options *options);
+/** Refuses words of loading in a question, and of questions in loading: MF_USAGE. Completes those of a question. Local.
+ */
+int mf_lib_model_words(const mesoforge_model *model, struct mf_options *options, void *into);
 
 /** Ends the models of a session. Collective, where collectives can follow. */
 void mf_lib_models_end(mesoforge_session *session);
@@ -176,8 +177,14 @@ void mf_lib_models_end(mesoforge_session *session);
 int mf_lib_call(mesoforge_session *session, const struct mf_lib_verb *verb, const mesoforge_field *field,
                 const char *inputs, const char *text, mesoforge_result **result);
 
-/** The same to a model of the session, or (@p loads) to one that the call loads. */
-int mf_lib_call_model(mesoforge_session *session, const struct mf_lib_verb *verb, mesoforge_model *model, int loads,
-                      const char *inputs, const char *text, mesoforge_result **result);
+/** A call loads a model, or asks one. */
+enum mf_model_call { MF_MODEL_LOADS, MF_MODEL_PREDICTS, MF_MODEL_MAKES };
+
+/** The same with a model that the call loads, or with one of the session. */
+int mf_lib_call_model(mesoforge_session *session, const struct mf_lib_verb *verb, mesoforge_model *model,
+                      enum mf_model_call what, const char *inputs, const char *text, mesoforge_result **result);
+
+/** Refuses what is no model of the session, and one of the other kind: MF_USAGE. Local. */
+int mf_lib_model_check(const mesoforge_model *model, enum mf_model_call what);
 
 #endif

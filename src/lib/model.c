@@ -20,26 +20,33 @@ int mf_lib_model_find(mesoforge_model *m)
     return MF_OK;
 }
 
-static int is_loading(const mesoforge_model *m, const char *word)
+static int is_among(const char *const *list, const char *word)
 {
-    const char *const *at = m->kind->loading;
-
-    while (*at && strcmp(*at, word) != 0) ++at;
-    return *at != NULL;
+    while (*list && strcmp(*list, word) != 0) ++list;
+    return *list != NULL;
 }
 
-int mf_lib_model_words(const mesoforge_model *m, const struct mf_options *options)
+/* A word that was given. */
+static int check_word(const mesoforge_model *m, const char *word)
+{
+    const struct mf_resident_kind *k = m->kind;
+    const int loads = is_among(k->loading, word), asks = !loads && (!k->asking || is_among(k->asking, word));
+
+    if (m->own ? asks : loads) return MF_OK;
+    if (!loads && !asks)
+        return mf_fail(MF_USAGE, "--%s is an option of the verb %s, and not of a loaded model", word, m->verb.name);
+    if (m->own)
+        return mf_fail(MF_USAGE, "--%s is an option of loading, and the model '%s' is loaded; load it again", word,
+                       m->path);
+    return mf_fail(MF_USAGE, "--%s is no option of loading a model; give it where the model is asked", word);
+}
+
+int mf_lib_model_words(const mesoforge_model *m, struct mf_options *options, void *into)
 {
     for (const struct mf_opt *const *table = m->verb.tables; *table; ++table)
-        for (const struct mf_opt *row = *table; row->word; ++row) {
-            if (!mf_options_given(options, row->word) || is_loading(m, row->word) == !m->own) continue;
-            if (m->own)
-                return mf_fail(MF_USAGE, "--%s is an option of loading, and the model '%s' is loaded; load it again",
-                               row->word, m->path);
-            return mf_fail(MF_USAGE, "--%s is no option of loading a model; give it where the model is asked",
-                           row->word);
-        }
-    return MF_OK;
+        for (const struct mf_opt *row = *table; row->word; ++row)
+            if (!row->alias_of && mf_options_given(options, row->word)) MF_TRY(check_word(m, row->word));
+    return m->own && m->kind->settle ? m->kind->settle(m->own, options, into) : MF_OK;
 }
 
 /* -- loading -- */
@@ -112,7 +119,7 @@ int mesoforge_model_load(mesoforge_session *session, const char *path, const cha
     *model = NULL;
     m = MF_MUST(calloc(1, sizeof *m), "a model");
     m->path = mf_format("%s", path);
-    rc = mf_lib_call_model(session, &verb, m, 1, "", options, &m->facts);
+    rc = mf_lib_call_model(session, &verb, m, MF_MODEL_LOADS, "", options, &m->facts);
     if (rc == MF_OK)
         *model = m;
     else
@@ -251,20 +258,22 @@ static int put(void *result, const char *name, const char *type, size_t size, in
     return mf_lib_result_copy(result, name, type, size, ndim, dims, axes, values);
 }
 
-static int check_kind(const mesoforge_model *m, int makes)
+int mf_lib_model_check(const mesoforge_model *m, enum mf_model_call what)
 {
-    if (m->kind->makes == makes) return MF_OK;
-    return makes ? mf_fail(MF_USAGE, "the model '%s' makes nothing; try: mesoforge_model_predict()", m->path)
-                 : mf_fail(MF_USAGE, "the model '%s' predicts nothing; try: mesoforge_model_generate()", m->path);
+    if (!m) return mf_fail(MF_USAGE, "this is no model of the session");
+    if (m->kind->makes == (what == MF_MODEL_MAKES)) return MF_OK;
+    return m->kind->makes ? mf_fail(MF_USAGE, "the model '%s' predicts nothing; try: generate", m->path)
+                          : mf_fail(MF_USAGE, "the model '%s' makes nothing; try: predict", m->path);
 }
 
-static int ask(mesoforge_session *s, const mesoforge_model *m, int makes, void *options, mesoforge_result *r)
+static int ask(mesoforge_session *s, const struct mf_cmd *verb, void *options, mesoforge_result *r)
 {
+    const mesoforge_model *m = s->asked;
     const struct mf_resident_taker taker = {put, r};
     struct asked asked = {.count = 0};
-    int rc = check_kind(m, makes);
+    int rc = m->kind->check(&s->work.session, options);
 
-    if (rc == MF_OK) rc = m->kind->check(&s->work.session, options);
+    (void)verb;
     if (rc == MF_OK) rc = spread(s, m, &asked);
     rc = mf_agree(&s->comm, rc);
     if (rc == MF_OK) rc = mf_agree(&s->comm, m->kind->ask(m->own, options, asked.file, asked.count, &taker));
@@ -273,16 +282,16 @@ static int ask(mesoforge_session *s, const mesoforge_model *m, int makes, void *
     return rc;
 }
 
-static int predict(mesoforge_session *s, const struct mf_cmd *verb, void *options, mesoforge_result *r)
-{
-    (void)verb;
-    return ask(s, s->asked, 0, options, r);
-}
+static const struct mf_lib_verb asks = {NULL, ask};
 
 int mesoforge_model_predict(mesoforge_session *session, mesoforge_model *model, const char *inputs, const char *options,
                             mesoforge_result **result)
 {
-    const struct mf_lib_verb verb = {NULL, predict};
+    return mf_lib_call_model(session, &asks, model, MF_MODEL_PREDICTS, inputs ? inputs : "", options, result);
+}
 
-    return mf_lib_call_model(session, &verb, model, 0, inputs ? inputs : "", options, result);
+int mesoforge_model_generate(mesoforge_session *session, mesoforge_model *model, const char *options,
+                             mesoforge_result **result)
+{
+    return mf_lib_call_model(session, &asks, model, MF_MODEL_MAKES, "", options, result);
 }

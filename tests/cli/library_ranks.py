@@ -126,6 +126,10 @@ def models(alone, session):
             check(set(model.map.values()) == places, f"{options}: {model.map}")
             if COMM.size > 1:
                 refused(mesoforge.UsageError, "of model", lambda: model.predict(images[COMM.rank:]))
+    maker = os.path.join(folder, "unet")
+    mesoforge.train("unet", data, arch="unet:width=16", epochs=1, results_dir=maker, session=session)
+    made = [mesoforge.Model(os.path.join(maker, "model.safetensors"), session=one).generate(21, first=3, steps=2) for one in (alone, session)]
+    check(np.array_equal(*made), "ranks make other samples")
     left = mesoforge.Model(path, session=session, pp=COMM.size)  # ends with the session
     if COMM.size > 1:
         first, second = (mesoforge.Model(path, session=session) for _ in range(2))

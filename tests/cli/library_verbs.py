@@ -352,6 +352,27 @@ def handle(kind, images, want, session):
     other.close()
 
 
+def samples(session):
+    """A generator that stays loaded makes the samples of the verb, any part of them."""
+    mesoforge.train("unet", "set.h5", results_dir="unet", epochs=1, arch="unet:width=16", session=session)
+    how = {"seed": 5, "steps": 3}
+    mesoforge.generate("unet/model.safetensors", num_samples=12, output="made.h5", session=session, **how)
+    with mesoforge.load_model("unet/model.safetensors", session=session) as model:
+        all_of, some = model.generate(12, **how), model.generate(5, first=6, **how)
+        check(all_of.array.shape == (12, 16, 16) and np.array_equal(all_of.array[6:11], some.array), "a part is another one")
+        check(np.array_equal(all_of["class"][6:11], some["class"]) and some["condition"].shape[0] == 5, f"{some.axes}")
+        if h5py:
+            with h5py.File("made.h5") as file:
+                check(np.array_equal(file["samples/x"][()], all_of.array), "samples are not those of the verb")
+        wanted = model.generate(2, condition=[f"class={model.facts['classes'][1]}"], **how)
+        check(list(wanted["class"]) == [1, 1], f"classes {wanted['class']}")
+        raises(mesoforge.UsageError, "predicts nothing", lambda: model.predict(all_of.array))
+        raises(mesoforge.UsageError, "of the verb generate", lambda: model.generate(2, layers=["midblock"]))
+        raises(mesoforge.UsageError, "1 to 268435456", lambda: model.generate(0))
+        raises(mesoforge.UsageError, "takes class=", lambda: model.generate(1, condition=["x=3"]))
+        raises(ArithmeticError, "of a callback", lambda: model.generate(10000, progress=fail))
+
+
 def fail(*_):
     raise ArithmeticError("of a callback")
 
@@ -373,6 +394,7 @@ def models():
             check([one["file"] for one in said] == ["@image", "@image2", "@image3"], f"{kind}: names {said}")
             check(plain(said) == plain(want["predictions"]), f"{kind}: {said}, and the verb {want['predictions']}")
             handle(kind, images, want["predictions"], session)
+        samples(session)
         no_memory()
         mesoforge.synth(num_samples=24, questions=2, size=[16, 16], output="asked.h5", session=session)
         mesoforge.train("vqa", "asked.h5", epochs=1, results_dir="vqa", session=session)

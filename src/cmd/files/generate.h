@@ -69,6 +69,16 @@ void mf_generate_close(struct generate_job *job);
 /** A generator of one step says its steps and its noise level itself. As struct mf_cmd.adopt. */
 int mf_generate_adopt(struct mf_options *options, const void *into);
 
+/** The same of an open card. */
+int mf_generate_adopt_start(struct mf_options *options, const char *path, const struct mf_model_card *card);
+
+/** Reads a wish for samples; guidance is that of the job. The caller frees wish->value, also after a refusal. Refuses
+ * as mf_wanted_read(). Local. */
+int mf_generate_wishes(const struct generate_job *job, const struct generate *options, struct mf_generator_wish *wish);
+
+/** Returns @p rc of a pass. 16 bits have a remedy for numbers that are not finite, which the sentence then names. */
+int mf_generate_overflow(const struct generate_job *job, int rc);
+
 /** Refuses options that contradict each other: MF_USAGE. Local. */
 int mf_generate_check(const struct mf_session *session, struct generate *options);
 

@@ -57,8 +57,7 @@ static void clocked(double *seconds, double *since)
     *since = now;
 }
 
-/* 16 bits have a remedy for numbers that are not finite. */
-static int overflow(const struct generate_job *job, int rc)
+int mf_generate_overflow(const struct generate_job *job, int rc)
 {
     char why[MF_ERR_TEXT];
     const enum mf_type type = mf_generate_type(job->o);
@@ -77,7 +76,8 @@ static int make(struct generate_job *job, size_t number, struct mf_writer *write
     const struct mf_span part = part_of(job, number, &row);
 
     MF_TRY(place_masks(job, number));
-    MF_TRY(overflow(job, mf_generator_make(job->generator, &job->wish, number, job->x, job->label, job->value)));
+    MF_TRY(mf_generate_overflow(job,
+                                mf_generator_make(job->generator, &job->wish, number, job->x, job->label, job->value)));
     for (size_t k = 0; k < job->layers; ++k) {
         mf_generator_layer(job->generator, k, job->activation[k]);
         kept[k] = job->activation[k] + row * mf_generate_numbers(job, k);

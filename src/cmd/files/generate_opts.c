@@ -62,25 +62,32 @@ const struct mf_opt mf_generate_rows[] = {
 
 /* -- options -- */
 
+int mf_generate_adopt_start(struct mf_options *options, const char *path, const struct mf_model_card *card)
+{
+    char start[40], place[300];
+
+    if (!(card->denoise->start > 0)) return MF_OK;
+    snprintf(start, sizeof start, "%.17g", card->denoise->start);
+    snprintf(place, sizeof place, "%.250s makes samples in one step: ", path);
+    MF_TRY(mf_options_adopt(options, "steps", place, "steps", "1"));
+    return mf_options_adopt(options, "conditioning-sigma", place, "noise level", start);
+}
+
 /* A generator of one step knows noise of one level alone. A file that cannot be read is refused later. */
 int mf_generate_adopt(struct mf_options *options, const void *into)
 {
     const struct generate *o = into;
     const char *path = o->by.weights ? o->by.weights : o->by.model;
     struct mf_model_card card;
-    char start[40] = "", place[300];
-    int rc;
+    int rc = MF_OK;
 
     if (!path) return MF_OK;
     if (mf_generator_card(path, NULL, &card) != MF_OK)
         mf_err_clear();
-    else if (card.denoise->start > 0)
-        snprintf(start, sizeof start, "%.17g", card.denoise->start);
+    else
+        rc = mf_generate_adopt_start(options, path, &card);
     mf_model_card_close(&card);
-    if (!*start) return MF_OK;
-    snprintf(place, sizeof place, "%.250s makes samples in one step: ", path);
-    rc = mf_options_adopt(options, "steps", place, "steps", "1");
-    return rc == MF_OK ? mf_options_adopt(options, "conditioning-sigma", place, "noise level", start) : rc;
+    return rc;
 }
 
 static int in_range(const char *word, long value, long least, long most)
@@ -118,19 +125,17 @@ int mf_generate_check(const struct mf_session *session, struct generate *o)
     return in_range("samples-per-class", o->per_class, 0, SAMPLES_MOST);
 }
 
-static int take_wishes(struct generate_job *job)
+int mf_generate_wishes(const struct generate_job *job, const struct generate *o, struct mf_generator_wish *wish)
 {
-    const struct generate *o = job->o;
-
-    job->wish = (struct mf_generator_wish){.sampling = {(size_t)o->steps, (uint64_t)o->common.seed, o->sigma},
-                                           .guidance = o->guidance,
-                                           .mask_steps = (size_t)o->mask_steps,
-                                           .per_class = (size_t)o->per_class};
-    MF_TRY(mf_wanted_read(&o->condition, o->by.model, job->card.denoise, &job->wish));
-    if (o->guidance != 1 && mf_denoise_width(job->card.denoise) == 0)
+    *wish = (struct mf_generator_wish){.sampling = {(size_t)o->steps, (uint64_t)o->common.seed, o->sigma},
+                                       .guidance = job->o->guidance,
+                                       .mask_steps = (size_t)o->mask_steps,
+                                       .per_class = (size_t)o->per_class};
+    MF_TRY(mf_wanted_read(&o->condition, o->by.model, job->card.denoise, wish));
+    if (job->o->guidance != 1 && mf_denoise_width(job->card.denoise) == 0)
         return mf_fail(MF_USAGE, "--guidance-scale: the model of '%.200s' knows no conditions; leave it out",
                        o->by.model);
-    if (job->session->comm->rank == 0) mf_wanted_warn(job->card.denoise, &job->wish);
+    if (job->session->comm->rank == 0) mf_wanted_warn(job->card.denoise, wish);
     return MF_OK;
 }
 
@@ -189,7 +194,7 @@ int mf_generate_open(struct generate_job *job)
     if (job->lists) return MF_OK;
     MF_TRY(mf_agree(comm, check_export(job)));
     mf_masks_say(&job->masks);
-    MF_TRY(mf_agree(comm, take_wishes(job)));
+    MF_TRY(mf_agree(comm, mf_generate_wishes(job, job->o, &job->wish)));
     if (c->phases)
         mf_properties_begin(job->session, c->dims[0] > 1 ? 3 : 2, c->dims, c->phases, 0, 0, &job->properties);
     mf_generate_name(job);

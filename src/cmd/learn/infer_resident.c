@@ -8,7 +8,7 @@
 
 const char *const mf_infer_loading[] = {"batch-size", "pp", "map", "zero", "offload-weights", NULL};
 
-int mf_infer_resident_open(struct mf_session *session, const struct mf_resident_kind *kind, const void *options,
+int mf_infer_resident_open(struct mf_session *session, const struct mf_resident_kind *kind, void *options,
                            const char *path, void **model)
 {
     struct mf_infer_model *m = MF_MUST(calloc(1, sizeof *m), "a model");

@@ -6,7 +6,7 @@
 
 extern const char *const mf_infer_loading[]; /* words */
 
-int mf_infer_resident_open(struct mf_session *session, const struct mf_resident_kind *kind, const void *options,
+int mf_infer_resident_open(struct mf_session *session, const struct mf_resident_kind *kind, void *options,
                            const char *path, void **model);
 void mf_infer_resident_facts(const void *model, struct mf_json *to);
 int mf_infer_resident_axes(const void *model);

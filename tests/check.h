@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Where every access is looked at, a part of many like cases is enough. */
-#ifdef __SANITIZE_ADDRESS__
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };

@@ -392,6 +392,11 @@ int mf_options_given(const struct mf_options *options, const char *word)
     return mf_options_origin(options, word) != MF_FROM_DEFAULT;
 }
 
+int mf_options_has(const struct mf_options *options, const char *word)
+{
+    return mf_options_knows(options, word) && mf_options_given(options, word);
+}
+
 void mf_options_each(const struct mf_options *options,
                      void (*visit)(void *context, const char *word, const char *value, enum mf_origin origin),
                      void *context)

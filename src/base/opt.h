@@ -14,6 +14,8 @@ enum mf_opt_kind {
     MF_LONG,   /* long */
     MF_REAL,   /* double */
     MF_TEXT,   /* const char * */
+    MF_NAME,   /* const char *, NULL of an empty word: it names nothing */
+    MF_WORD,   /* an enum or int: the place of the word among the choices, see MF_CHOICE */
     MF_LONGS,  /* struct mf_longs: one or more words up to the next option; "0,128,255" works too */
     MF_REALS,  /* struct mf_reals */
     MF_TEXTS   /* struct mf_texts (words only; commas are part of a word) */
@@ -34,7 +36,13 @@ struct mf_opt {
     {                                                                        \
         word, offsetof(struct type, field), kind, standard, help, NULL, NULL \
     }
+/** An enum, whose first value is 0. Without a default (NULL) the first choice is 1, and 0 says that none was given. */
 #define MF_CHOICE(type, word, field, standard, choices, help)                      \
+    {                                                                              \
+        word, offsetof(struct type, field), MF_WORD, standard, help, choices, NULL \
+    }
+/** One of the choices as text. */
+#define MF_CHOICE_TEXT(type, word, field, standard, choices, help)                 \
     {                                                                              \
         word, offsetof(struct type, field), MF_TEXT, standard, help, choices, NULL \
     }
@@ -147,8 +155,9 @@ const char *mf_options_value(const struct mf_options *options, const char *word)
 /** The word by which it was given: of another program's file, its key. */
 const char *mf_options_said(const struct mf_options *options, const char *word);
 
-/** Has somebody given it? */
+/** Has somebody given it? The second: 0 also where the verb has no such option. */
 int mf_options_given(const struct mf_options *options, const char *word);
+int mf_options_has(const struct mf_options *options, const char *word);
 
 /** Visits every option (aliases left out): word, value as text (a list: words joined by one blank), origin. */
 void mf_options_each(const struct mf_options *options,

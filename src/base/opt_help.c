@@ -12,7 +12,7 @@ enum { WIDTH = 79, INDENT = 26 };
 
 static const char *argument(enum mf_opt_kind kind)
 {
-    static const char *const name[] = {"", "", " N", " X", " WORD", " N ...", " X ...", " WORD ..."};
+    static const char *const name[] = {"", "", " N", " X", " WORD", " WORD", " WORD", " N ...", " X ...", " WORD ..."};
 
     return name[kind];
 }
@@ -151,7 +151,7 @@ static void yaml_entry(FILE *to, const struct mf_entry *entry)
         yaml_texts(to, texts->count, texts->at);
     else if (entry->row->kind >= MF_LONGS)
         yaml_numbers(to, entry->text);
-    else if (entry->row->kind == MF_TEXT)
+    else if (mf_kind_is_text(entry->row->kind))
         yaml_text(to, entry->text);
     else
         fputs(entry->text, to);
@@ -211,7 +211,7 @@ static void line_entry(FILE *to, const struct mf_entry *entry)
             fputc(' ', to);
             mf_quote(to, texts->at[i]);
         }
-    } else if (kind == MF_TEXT) {
+    } else if (mf_kind_is_text(kind)) {
         fputc(entry->text[0] == '-' ? '=' : ' ', to);
         mf_quote(to, entry->text);
     } else {

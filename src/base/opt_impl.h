@@ -129,6 +129,9 @@ int mf_noted_shown(const struct mf_options *options, const struct mf_noted *one)
 /** Refuses a key that means no option, naming the nearest: MF_USAGE. */
 int mf_options_unknown(struct mf_options *options, const struct mf_item *item);
 
+/** Does it take one word as it stands? */
+static inline int mf_kind_is_text(enum mf_opt_kind kind) { return kind >= MF_TEXT && kind <= MF_WORD; }
+
 /** Bytes of a field of this kind. */
 size_t mf_kind_size(enum mf_opt_kind kind);
 

@@ -27,6 +27,8 @@ size_t mf_kind_size(enum mf_opt_kind kind)
                                   sizeof(long),
                                   sizeof(double),
                                   sizeof(char *),
+                                  sizeof(char *),
+                                  sizeof(int),
                                   sizeof(struct mf_longs),
                                   sizeof(struct mf_reals),
                                   sizeof(struct mf_texts)};
@@ -136,7 +138,7 @@ static int convert(struct mf_options *options, const struct mf_opt *row, const s
 {
     int rc = MF_OK;
 
-    if (said->quoted && row->kind != MF_TEXT && row->kind != MF_TEXTS)
+    if (said->quoted && !mf_kind_is_text(row->kind) && row->kind != MF_TEXTS)
         return mf_fail(MF_USAGE, "%s%s must be %s, not a text in quotes", said->place, said->word,
                        row->kind <= MF_UNFLAG ? "true or false" : "a number");
     switch (row->kind) {
@@ -147,7 +149,12 @@ static int convert(struct mf_options *options, const struct mf_opt *row, const s
         break;
     case MF_LONG: rc = read_long(options, said, "an integer", words[0], &v->integer, text); break;
     case MF_REAL: rc = read_real(options, said, "a number", words[0], &v->real, text); break;
-    case MF_TEXT: text[0] = v->word = mf_options_copy(options, words[0], strlen(words[0])); break;
+    case MF_TEXT:
+    case MF_NAME:
+    case MF_WORD:
+        text[0] = mf_options_copy(options, words[0], strlen(words[0]));
+        v->word = row->kind == MF_NAME && !*words[0] ? NULL : text[0];
+        break;
     case MF_LONGS: rc = to_longs(options, said, *n, words, v, text); break;
     case MF_REALS: rc = to_reals(options, said, *n, words, v, text); break;
     case MF_TEXTS: to_texts(options, *n, words, v, text); break;
@@ -217,6 +224,7 @@ static int read(struct mf_options *options, const struct mf_opt *row, const stru
     memset(v, 0, sizeof *v);
     MF_TRY(convert(options, row, said, &n, words, v, text));
     for (size_t i = 0; row->choices && i < n; ++i) MF_TRY(check_choice(options, row, said, text[i]));
+    if (row->kind == MF_WORD) v->flag = mf_words_place(row->choices, text[0]) + (row->standard == NULL);
     *canonical = join(options, n, text);
     return MF_OK;
 }
@@ -305,8 +313,8 @@ int mf_options_default(struct mf_options *options, struct mf_entry *entry)
         return MF_OK;
     }
     if (row->kind >= MF_LONGS) n = cut_blanks(options, standard, &words);
-    rc = row->kind == MF_TEXT && !*standard ? store(options, entry, &said, 1, &standard)
-                                            : store(options, entry, &said, n, words ? words : &standard);
+    rc = mf_kind_is_text(row->kind) && !*standard ? store(options, entry, &said, 1, &standard)
+                                                  : store(options, entry, &said, n, words ? words : &standard);
     if (rc != MF_OK) mf_die(MF_BROKEN, __FILE__, __LINE__, "%s: %s", options->verb, mf_err_text());
     return rc;
 }

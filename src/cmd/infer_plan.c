@@ -57,7 +57,6 @@ static struct mf_planned planned_of(struct mf_session *s, struct mf_gen_work *wo
                                .work = work,
                                .queue = &s->home,
                                .plan = plan,
-                               .residency = "auto",
                                .context = wish,
                                .apply = apply,
                                .tell = tell};
@@ -222,11 +221,6 @@ int mf_infer_check_ways(const struct mf_session *s, long tensor, long stages)
                    tensor * stages, ranks, tensor * stages);
 }
 
-static int is_given(const struct mf_session *s, const char *word)
-{
-    return mf_options_knows(mf_options_of(s), word) && mf_given(s, word);
-}
-
 int mf_infer_check_streams(const struct mf_session *s, long zero, const char *offload, const char *map)
 {
     const int host = strcmp(offload, "host") == 0;
@@ -234,7 +228,7 @@ int mf_infer_check_streams(const struct mf_session *s, long zero, const char *of
     if (zero != 0 && zero != 3)
         return mf_fail(MF_USAGE,
                        "--zero %ld: there are no moments and no gradients to cut, only weights; try: --zero 3", zero);
-    if (zero && (map || is_given(s, "tp") || is_given(s, "pp")))
+    if (zero && (map || mf_options_has(mf_options_of(s), "tp") || mf_options_has(mf_options_of(s), "pp")))
         return mf_fail(MF_USAGE, "--zero 3 cuts every weight among all ranks; leave out %s--pp and --map",
                        mf_options_knows(mf_options_of(s), "tp") ? "--tp, " : "");
     if (zero && host)

@@ -8,9 +8,10 @@
 #include "src/gen/workload.h"
 
 /** The row of --plan, in the options of a verb. No file is read: prompts decide. */
-#define MF_INFER_PLAN_ROW(type)                       \
-    MF_CHOICE(type, "plan", plan, "auto", "auto|off", \
-              "auto: the run is planned, and refused before memory is taken where it does not fit; off: it begins")
+#define MF_INFER_PLAN_ROW(type)                 \
+    MF_CHOICE_TEXT(                             \
+        type, "plan", plan, "auto", "auto|off", \
+        "auto: the run is planned, and refused before memory is taken where it does not fit; off: it begins")
 
 /** The row of --map: mf_place_map_stages() takes it. */
 #define MF_MAP_ROW(type)                                                                                           \
@@ -21,20 +22,21 @@
 
 /** The rows of --dtype and --keep: mf_language_weigh() takes them. */
 #define MF_DTYPE_ROWS(type)                                                                                         \
-    MF_CHOICE(                                                                                                      \
+    MF_CHOICE_TEXT(                                                                                                 \
         type, "dtype", dtype, "auto", "auto|f32|bf16|f16|int8",                                                     \
         "weights of products and tables of tokens in memory; auto: as in the file where it has 16 bits, else f32"), \
         MF_OPT(type, "keep", keep, MF_TEXTS, NULL,                                                                  \
                "with --dtype int8: leave these weights in 16 bits: head, layers.0-3, layers.*.inner")
 
 /** The rows of --zero and --offload-weights: mf_infer_check_streams() looks at them. */
-#define MF_STREAM_ROWS(type)                                                                                          \
-    MF_OPT(type, "zero", zero, MF_LONG, "0",                                                                          \
-           "3: ranks cut every weight, and gather those of a block while the one before it is computed; 0: they do "  \
-           "not"),                                                                                                    \
-        MF_CHOICE(type, "offload-weights", offload, "none", "none|host",                                              \
-                  "host: weights that do not fit a GPU stand in host memory. They are copied while the block before " \
-                  "is computed")
+#define MF_STREAM_ROWS(type)                                                                                         \
+    MF_OPT(type, "zero", zero, MF_LONG, "0",                                                                         \
+           "3: ranks cut every weight, and gather those of a block while the one before it is computed; 0: they do " \
+           "not"),                                                                                                   \
+        MF_CHOICE_TEXT(                                                                                              \
+            type, "offload-weights", offload, "none", "none|host",                                                   \
+            "host: weights that do not fit a GPU stand in host memory. They are copied while the block before "      \
+            "is computed")
 
 /** Refuses with MF_USAGE what does not go together. Local. */
 int mf_infer_check_streams(const struct mf_session *session, long zero, const char *offload, const char *map);

@@ -11,17 +11,17 @@
 /** Rows in the options of a verb. @p at: empty, or the member that has their fields, as "match.". They are the array of
  * a file, the part of it that counts, and the length of a voxel. */
 #define MF_ARRAY_ROWS(type, at)                                                                                        \
-    MF_OPT(type, "dataset", at dataset, MF_TEXT, NULL,                                                                 \
+    MF_OPT(type, "dataset", at dataset, MF_NAME, NULL,                                                                 \
            "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),                       \
         MF_OPT(type, "crop", at crop, MF_LONGS, NULL, "Y X HEIGHT WIDTH [pixels]: the part of an image that is read"), \
         MF_OPT(type, "crop-bar", at crop_bar, MF_FLAG, NULL,                                                           \
                "finds the data bar at the bottom or the top of an image, and cuts it off"),                            \
         MF_OPT(type, "spacing", at spacing, MF_REALS, NULL, "edge of a voxel [unit]: one value, or z y x (2-D: y x)"), \
-        MF_OPT(type, "unit", at unit, MF_TEXT, NULL, "unit of the spacing, as um")
+        MF_OPT(type, "unit", at unit, MF_NAME, NULL, "unit of the spacing, as um")
 
 /** Which of its values are phases (of reconstruct: those of the initial field and of fixed voxels). */
 #define MF_LABEL_ROWS(type, at)                                                                                       \
-    MF_OPT(type, "threshold", at threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"), \
+    MF_OPT(type, "threshold", at threshold, MF_NAME, NULL, "binarise grey input: otsu, or phase 1 above this value"), \
         MF_OPT(type, "labels", at labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255")
 #define MF_PHASES_ROWS(type, at)                                                        \
     MF_LABEL_ROWS(type, at), MF_OPT(type, "grey-values", at grey_values, MF_FLAG, NULL, \
@@ -39,7 +39,7 @@
 
 /** The row of --mask in the options of a verb. */
 #define MF_MASK_ROW(type, at)                                                                                      \
-    MF_OPT(type, "mask", at mask, MF_TEXT, NULL,                                                                   \
+    MF_OPT(type, "mask", at mask, MF_NAME, NULL,                                                                   \
            "leaves out the voxels where this file (or FILE:ARRAY), as large as the input, is above 0; pairs that " \
            "one of them is in "                                                                                    \
            "do not count")
@@ -55,8 +55,6 @@
 char *mf_command_typed(const struct mf_session *session);
 
 /* -- --gram_weights_filename, --nl_method -- */
-
-#define MF_UNIT_CHOICES "relu|gelu|silu|elu|leaky_relu"
 
 /** Says of the two options that they have no effect where no descriptor needs them. */
 void mf_gram_weights_unused(const struct mf_options *options, unsigned more);

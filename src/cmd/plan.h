@@ -41,7 +41,7 @@ struct mf_planning {
     const struct mf_plan_workload *workload;
     void *work;              /* its context */
     struct mf_queue **queue; /* that of work, for --verify */
-    const char *residency;
+    enum mf_residency residency;
     int (*also)(void *context, const struct mf_plan *plan); /* on rank 0, with a plan that was made; NULL: nothing */
     void *context;                                          /* of also */
 };

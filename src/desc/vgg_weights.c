@@ -120,16 +120,16 @@ int mf_vgg_feeds(const struct mf_micro *m, size_t lag, int together)
            (!together || m->phases <= MF_VGG_COLOURS + 1);
 }
 
-const char *mf_vgg_unit(const char *asked, const struct mf_target *target)
+enum mf_unit mf_vgg_unit(int asked, const struct mf_target *target)
 {
-    if (asked && *asked) return asked;
-    for (int unit = 0; target && unit < MF_UNITS; ++unit) {
-        const char *name = mf_unit_name((enum mf_unit)unit);
-        const size_t length = strlen(name);
+    static const enum mf_unit units[] = {MF_UNIT_RELU, MF_UNIT_GELU, MF_UNIT_SILU, MF_UNIT_ELU, MF_UNIT_LEAKY_RELU};
+    char name[MF_VGG_NAME] = "";
+    enum mf_unit unit;
 
-        if (strncmp(target->vgg_name, name, length) == 0 && target->vgg_name[length] == ' ') return name;
-    }
-    return mf_unit_name(MF_UNIT_RELU);
+    if (asked) return units[asked - 1];
+    if (target) snprintf(name, sizeof name, "%.*s", (int)strcspn(target->vgg_name, " "), target->vgg_name);
+    unit = mf_unit_find(name);
+    return unit < MF_UNITS ? unit : MF_UNIT_RELU;
 }
 
 int mf_vgg_same(const struct mf_target *target, const struct mf_vgg *vgg)

@@ -19,9 +19,11 @@ int mf_vgg_wanted(unsigned more);
  * @p together all phases are used at once: are there few enough for its colours? */
 int mf_vgg_feeds(const struct mf_micro *micro, size_t lag, int together);
 
-/** The activation function requested by @p asked (NULL, "": none), else that of @p target (NULL: not measured yet),
- * else ReLU. */
-const char *mf_vgg_unit(const char *asked, const struct mf_target *target);
+/** The activation functions that are asked for, by their place. */
+#define MF_UNIT_CHOICES "relu|gelu|silu|elu|leaky_relu"
+
+/** The activation function at place @p asked, from 1. 0: that of @p target (NULL: not measured yet), else ReLU. */
+enum mf_unit mf_vgg_unit(int asked, const struct mf_target *target);
 
 /** Refuses (MF_INPUT) a target made with other weights than @p vgg. Not collective. */
 int mf_vgg_same(const struct mf_target *target, const struct mf_vgg *vgg);

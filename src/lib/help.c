@@ -26,7 +26,8 @@ static struct mf_json *choices_of(const struct mf_opt *row)
 
 static struct mf_json *option(const struct mf_opt *row)
 {
-    static const char *const kinds[] = {"flag", "flag", "integer", "real", "text", "integers", "reals", "texts"};
+    static const char *const kinds[] = {"flag", "flag", "integer",  "real",  "text",
+                                        "text", "text", "integers", "reals", "texts"};
     struct mf_json *json = mf_json_object();
     char name[64];
 

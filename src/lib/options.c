@@ -180,7 +180,7 @@ int mf_lib_open_options(const char *text, mesoforge_session *s)
 int mf_lib_check_words(const struct mf_options *options)
 {
     for (const char *const *word = of_program; *word; ++word)
-        if (mf_options_knows(options, *word) && mf_options_given(options, *word))
+        if (mf_options_has(options, *word))
             return mf_fail(MF_USAGE, "--%s is an option of the program; a library prints nothing", *word);
     return MF_OK;
 }
@@ -190,7 +190,7 @@ int mf_lib_check_runs(const struct mf_options *options)
     static const char *const words[] = {"checkpoint-every", "restart", "max-hours"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
-        if (mf_options_knows(options, words[i]) && mf_options_given(options, words[i]))
+        if (mf_options_has(options, words[i]))
             return mf_fail(MF_USAGE,
                            "--%s needs the file of the run, which checkpoints stand beside; try: output=NAME.h5",
                            words[i]);
@@ -200,7 +200,7 @@ int mf_lib_check_runs(const struct mf_options *options)
 int mf_lib_check_session(const struct mf_options *options)
 {
     for (const char *const *word = of_session; *word; ++word)
-        if (mf_options_knows(options, *word) && mf_options_given(options, *word))
+        if (mf_options_has(options, *word))
             return mf_fail(MF_USAGE, "--%s is an option of a session, and this one is open; try: another session",
                            *word);
     return MF_OK;

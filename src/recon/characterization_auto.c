@@ -14,7 +14,7 @@ size_t mf_characterize_lag(const struct mf_characterization *o, const struct mf_
 {
     size_t lag = (size_t)o->lag;
 
-    if (o->lag_given || strcmp(o->compat, "mcrpy") == 0) return lag;
+    if (o->lag_given || o->compat) return lag;
     for (int a = micro->ndim == 2; a < 3; ++a)
         if (micro->slab.dims[a] < 2) return (size_t)o->lag; /* which no L fits: refused */
     for (int a = micro->ndim == 2; a < 3; ++a)

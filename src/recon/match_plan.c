@@ -13,7 +13,7 @@ static const double LEVEL_WEIGHT = 0.3;
 
 static int wants_multiphase(const struct mf_match *o, const struct mf_target *target)
 {
-    int compat = o->compat && *o->compat, masked = target->masked;
+    const int masked = target->masked;
 
     if (o->no_multiphase || target->phases < 2) return 0;
     if (o->use_multiphase) return 1;
@@ -23,28 +23,28 @@ static int wants_multiphase(const struct mf_match *o, const struct mf_target *ta
     }
     /* In periodic slices one phase's S2 determines the other's. Else it depends on voxels near the edges, or near
      * masked voxels. */
-    if ((!o->non_periodic && !masked) || compat) return 0;
+    if ((!o->non_periodic && !masked) || o->compat) return 0;
     mf_info("%s: both phases are optimised (--no_multiphase: phase 1 alone)", masked ? "a mask" : "not periodic");
     return 1;
 }
 
 static int plan_terms(const struct mf_match *o, struct mf_objective_opts *objective)
 {
-    int compat = o->compat && *o->compat;
-
     objective->terms = o->types.count;
     for (size_t t = 0; t < o->types.count; ++t) {
         MF_TRY(mf_descriptor_find(&objective->term[t].row, o->types.at[t]));
-        if (compat) objective->term[t].row = mf_descriptor_mcrpy(objective->term[t].row);
+        if (o->compat) objective->term[t].row = mf_descriptor_mcrpy(objective->term[t].row);
         objective->term[t].weight = o->weights.count ? o->weights.at[t]
-                                    : compat         ? objective->term[t].row->weight_mcrpy
+                                    : o->compat      ? objective->term[t].row->weight_mcrpy
                                                      : objective->term[t].row->weight;
     }
     objective->vgg = o->vgg;
-    for (size_t l = 0; l < MF_LEVELS_MAX; ++l) objective->level_weight[l] = pow(compat ? 2 : LEVEL_WEIGHT, (double)l);
+    for (size_t l = 0; l < MF_LEVELS_MAX; ++l)
+        objective->level_weight[l] = pow(o->compat ? 2 : LEVEL_WEIGHT, (double)l);
     for (size_t l = 0; l < o->level_weights.count; ++l) objective->level_weight[l] = o->level_weights.at[l];
-    objective->levels_max = o->no_pyramid || (compat && !o->multigrid) ? 1 : 0;
-    return mf_norm_find(o->loss, &objective->norm);
+    objective->levels_max = o->no_pyramid || (o->compat && !o->multigrid) ? 1 : 0;
+    objective->norm = o->loss;
+    return MF_OK;
 }
 
 /* --phase_weights, --slice_objective and --greedy, and what they cannot be asked for with. */
@@ -55,7 +55,7 @@ static int plan_slices(const struct mf_match *o, size_t fields, int volume, stru
 
     for (size_t p = 0; p < MF_PHASES_MAX; ++p)
         e->phase_weight[p] = p < o->phase_weights.count ? o->phase_weights.at[p] : 1;
-    e->mean = strcmp(o->slice_objective, "mean") == 0;
+    e->mean = o->slice_objective == MF_OBJECTIVE_MEAN;
     if (o->phase_weights.count && o->phase_weights.count != fields)
         return mf_fail(MF_USAGE, "--phase_weights gives %zu weights, and %zu phase%s optimised", o->phase_weights.count,
                        fields, fields == 1 ? " is" : "s are");
@@ -90,7 +90,7 @@ static size_t batch_of(const struct mf_match *o, const size_t dims[3])
 static void name_network(const struct mf_match *o, struct mf_target *target)
 {
     memcpy(target->vgg_name, o->vgg->name, sizeof target->vgg_name);
-    if (o->nl_method && *o->nl_method) return;
+    if (o->nl_method) return;
     mf_warn("--target: the files of Gram matrices do not say which unit they were made with; taken as %s (--nl_method)",
             mf_unit_name(o->vgg->unit));
 }
@@ -115,12 +115,11 @@ static int check_soft(const struct mf_match *o, const struct mf_target *target)
                        target->source, target->threshold, target->steepness);
     for (size_t t = 0; t < o->types.count; ++t) {
         const struct mf_descriptor *row;
-        int compat = o->compat && *o->compat;
 
         MF_TRY(mf_descriptor_find(&row, o->types.at[t]));
-        if (row->kind >= MF_FURTHER && target->seam != compat)
+        if (row->kind >= MF_FURTHER && target->seam != o->compat)
             return mf_fail(MF_USAGE, "the %s of '%s' was made %s --compat mcrpy, this run is %s it", row->name,
-                           target->source, target->seam ? "with" : "without", compat ? "with" : "without");
+                           target->source, target->seam ? "with" : "without", o->compat ? "with" : "without");
     }
     if (target->steepness == 0 && (o->given.soft || o->given.steepness))
         mf_warn("--soft_threshold and --threshold_steepness have no effect: none of the descriptors is soft");
@@ -130,9 +129,8 @@ static int check_soft(const struct mf_match *o, const struct mf_target *target)
 int mf_recon_solve_opts(const struct mf_match *o, const struct mf_target *target, const size_t dims[3],
                         struct mf_solve_opts *opts)
 {
-    int compat = o->compat && *o->compat;
-
-    *opts = (struct mf_solve_opts){.method = {.history = (size_t)o->history,
+    *opts = (struct mf_solve_opts){.method = {.method = mf_method_of(o->optimizer),
+                                              .history = (size_t)o->history,
                                               .rule = {.rate = o->learning_rate,
                                                        .beta1 = o->beta_1,
                                                        .beta2 = o->beta_2,
@@ -155,9 +153,8 @@ int mf_recon_solve_opts(const struct mf_match *o, const struct mf_target *target
                                    .seed = o->seed,
                                    .report_every = o->convergence_steps,
                                    .snapshot_every = o->outfile_data_steps};
-    MF_TRY(mf_method_find(&opts->method.method, o->optimizer));
     opts->objective.periodic = !o->non_periodic;
-    opts->objective.compat = compat;
+    opts->objective.compat = o->compat;
     opts->objective.multiphase = wants_multiphase(o, target);
     if (target->periodic != opts->objective.periodic)
         mf_info("%s", target->periodic ? "the result is not periodic, though its target was taken as periodic"

@@ -48,7 +48,7 @@ static int parse_all(const struct mf_match *o, struct mf_property_opts *p)
 int mf_recon_property_check(const struct mf_match *o)
 {
     struct mf_property_opts parsed = {0};
-    const struct mf_method *method;
+    const struct mf_method *method = mf_method_of(o->optimizer);
 
     if (!o->properties.count) return MF_OK;
     MF_TRY(parse_all(o, &parsed));
@@ -59,7 +59,6 @@ int mf_recon_property_check(const struct mf_match *o)
         return mf_fail(MF_USAGE, "--property_weight is %g, it must lie above 0 and be at most 1e6", o->property_weight);
     if (!(o->property_tolerance >= 1e-3 && o->property_tolerance < 1))
         return mf_fail(MF_USAGE, "--property_tolerance is %g, it must lie in [0.001, 1)", o->property_tolerance);
-    MF_TRY(mf_method_find(&method, o->optimizer));
     if (method->swaps)
         return mf_fail(MF_USAGE, "--property: %s has no gradient; try: --optimizer_type LBFGSB", method->name);
     if (o->max_iter == 0)
@@ -95,7 +94,7 @@ int mf_recon_property(const struct mf_match *o, const struct mf_target *target, 
             return mf_fail(MF_INPUT, "--property conductivity_%c: the result has one voxel along that axis",
                            "zyx"[p->at[i].axis]);
     }
-    p->boundary = (enum mf_conduct_boundary)mf_words_place("plates|periodic", o->property_boundary);
+    p->boundary = o->property_boundary;
     p->weight = o->property_weight;
     p->tolerance = o->property_tolerance;
     set_spacing(target, dims, p->spacing);

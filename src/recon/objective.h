@@ -23,9 +23,6 @@ enum mf_norm { MF_MSE, MF_SSE, MF_RMS, MF_L1, MF_L2 };
 
 const char *mf_norm_name(enum mf_norm norm);
 
-/** The norm called @p name (case does not matter); refuses with MF_USAGE. */
-int mf_norm_find(const char *name, enum mf_norm *norm);
-
 enum { MF_TERMS_MAX = 16 };
 
 /** A term of the loss: a descriptor and its weight. */

@@ -2,7 +2,6 @@
 #include "src/recon/objective_impl.h"
 
 #include <stdlib.h>
-#include <strings.h>
 
 #include "kernels/segment.h"
 #include "kernels/stage.h"
@@ -14,16 +13,6 @@ const char *mf_norm_name(enum mf_norm norm)
     static const char *const names[] = {"MSE", "SSE", "RMS", "L1", "L2"};
 
     return names[norm];
-}
-
-int mf_norm_find(const char *name, enum mf_norm *norm)
-{
-    for (size_t i = 0; i <= MF_L2; ++i)
-        if (strcasecmp(name, mf_norm_name((enum mf_norm)i)) == 0) {
-            *norm = (enum mf_norm)i;
-            return MF_OK;
-        }
-    return mf_fail(MF_USAGE, "no loss '%s': choose MSE, SSE, RMS, L1 or L2", name);
 }
 
 int mf_objective_by_example(const struct mf_objective_opts *o)

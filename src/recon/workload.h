@@ -6,10 +6,7 @@
 
 #include "src/plan/plan.h"
 #include "src/recon/solve.h"
-
-/** Where fields and the optimiser's vectors are in a run on devices. Auto: on the device if they fit, else in host
- * memory. */
-enum mf_residency { MF_RESIDE_AUTO, MF_RESIDE_DEVICE, MF_RESIDE_HOST };
+#include "src/session/session.h"
 
 enum { MF_RECON_TIMES = 32 };
 

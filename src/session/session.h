@@ -31,6 +31,10 @@ struct mf_settings {
     int phases;              /* times them (src/base/phase.h) */
 };
 
+/** Where fields and the optimiser's vectors are in a run on devices. Auto: on the device if they fit, else in host
+ * memory. */
+enum mf_residency { MF_RESIDE_AUTO, MF_RESIDE_DEVICE, MF_RESIDE_HOST };
+
 /** The device that the arithmetic of a verb needs. It decides the meaning of the device auto. */
 enum mf_work {
     MF_WORK_CORES, /* cores; a GPU if the device names one */

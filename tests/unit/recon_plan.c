@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/words.h"
 #include "src/recon/workload.h"
 #include "tests/check.h"
 
@@ -348,7 +349,7 @@ static int make(const struct row *row, struct mf_plan *plan)
         opts.objective.term[t].weight = 1;
         CHECK(mf_descriptor_find(&opts.objective.term[t].row, name[t]) == MF_OK);
     }
-    CHECK(mf_method_find(&opts.method.method, row->method) == MF_OK);
+    opts.method.method = mf_method_of((enum mf_method_name)mf_words_place(MF_METHOD_NAMES, row->method));
     CHECK(mf_recon_nominal_target(row->dims, 2, 16, 0, mf_descriptor_wants(opts.objective.term[1].row), &target) ==
           MF_OK);
     mf_recon_work_look(&work);

@@ -20,7 +20,7 @@ static struct mf_recon_work work_of(size_t lag, double steepness)
     struct mf_recon_work work = {.dims = dims, .target = &target, .opts = &opts};
 
     CHECK(mf_descriptor_find(&opts.objective.term[0].row, "TwoPointCorrelations") == MF_OK);
-    CHECK(mf_method_find(&opts.method.method, "SPG") == MF_OK);
+    opts.method.method = mf_method_of(MF_METHOD_SPG);
     CHECK(mf_recon_nominal_target(dims, 2, lag, 1, mf_descriptor_wants(opts.objective.term[0].row), &target) == MF_OK);
     if (steepness > 0) target.steepness = steepness;
     mf_recon_work_look(&work);
@@ -44,7 +44,7 @@ static double vectors_of(long evaluations)
 
     opts.objective.term[0].weight = 1;
     CHECK(mf_descriptor_find(&opts.objective.term[0].row, "FFTCorrelations") == MF_OK);
-    CHECK(mf_method_find(&opts.method.method, "LBFGSB") == MF_OK);
+    opts.method.method = mf_method_of(MF_METHOD_LBFGSB);
     CHECK(mf_recon_nominal_target(dims, 2, 8, 1, 0, &target) == MF_OK);
     mf_recon_work_look(&work);
     mf_plan_set(&settings, "history", 2);
@@ -83,7 +83,7 @@ static struct seconds seconds_at(double peak, size_t depth, size_t edge, const s
         CHECK(mf_descriptor_find(&opts.objective.term[t].row, names[t]) == MF_OK);
         opts.objective.term[t].weight = 1;
     }
-    CHECK(mf_method_find(&opts.method.method, "LBFGSB") == MF_OK);
+    opts.method.method = mf_method_of(MF_METHOD_LBFGSB);
     CHECK(mf_recon_nominal_target(dims, 2, 8, 0, 0, &target) == MF_OK);
     mf_recon_work_look(&work);
     mf_plan_set(&settings, "history", 2);

@@ -21,7 +21,7 @@ static int solve(const struct mf_comm *comm, struct device *d, const struct mf_t
                                  .report_every = 1,
                                  .keeper = keeper};
 
-    CHECK(mf_method_find(&opts.method.method, "LBFGSB") == MF_OK);
+    opts.method.method = mf_method_of(MF_METHOD_LBFGSB);
     return mf_solve(comm, d->be, d->q, dims, target, &opts, result);
 }
 

@@ -17,12 +17,6 @@ static const struct mf_match plain = {.seed = 3,
                                       .files = {1, input},
                                       .types = {2, types},
                                       .lag = 16,
-                                      .loss = "MSE",
-                                      .slice_objective = "each",
-                                      .symmetry = "none",
-                                      .slice_mode = "average",
-                                      .residency = "auto",
-                                      .optimizer = "LBFGSB",
                                       .learning_rate = 0.01,
                                       .initial_temperature = 1e-4,
                                       .cooldown_factor = 0.9,
@@ -49,17 +43,8 @@ static double fraction(const struct mf_target *target)
 
 static void characterizes(struct mf_session *session)
 {
-    struct mf_characterization c = {.lag = 8,
-                                    .slice_mode = "average",
-                                    .compat = "none",
-                                    .symmetry = "none",
-                                    .nl_method = "relu",
-                                    .residency = "auto",
-                                    .steepness = 10,
-                                    .soft = 0.75,
-                                    .periodic = 1,
-                                    .multiphase = 1,
-                                    .pyramid = 1};
+    struct mf_characterization c = {
+        .lag = 8, .steepness = 10, .soft = 0.75, .periodic = 1, .multiphase = 1, .pyramid = 1};
     struct mf_characterized made = {0};
 
     CHECK(mf_characterize_prepare(session, &c) == MF_OK && !c.vgg);

@@ -25,7 +25,7 @@ struct data_export {
 };
 
 static const struct mf_opt rows[] = {
-    MF_CHOICE(data_export, "split", split, "all", "all|train|validation|test", "which samples"),
+    MF_CHOICE_TEXT(data_export, "split", split, "all", "all|train|validation|test", "which samples"),
     MF_OPT(data_export, "range", range, MF_REALS, NULL,
            "of pictures: LOW HIGH: values that become black and white (bytes and phases: as they are; reals: the "
            "least and the largest)"),

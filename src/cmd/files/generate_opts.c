@@ -52,8 +52,9 @@ const struct mf_opt mf_generate_rows[] = {
     ROW("export", export, MF_TEXTS, NULL,
         "png,npz,json: once the set is complete, also as pictures, activations and a list: images/NAME, "
         "activations/NAME and metadata/NAME beside it"),
-    MF_CHOICE(generate, "mixed-precision", precision, "no", "no|bf16|fp16",
-              "type of the network's activations and of the factors of products; norms, sums and noise keep 32 bits"),
+    MF_CHOICE_TEXT(
+        generate, "mixed-precision", precision, "no", "no|bf16|fp16",
+        "type of the network's activations and of the factors of products; norms, sums and noise keep 32 bits"),
     MF_OPT(generate, "lenient-devices", common.lenient, MF_FLAG, NULL,
            "where --device is not there, a warning says so and the cores do the work; else that is refused"),
     MF_KEEP_HOURS(generate, hours),

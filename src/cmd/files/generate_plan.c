@@ -17,9 +17,9 @@ struct plan_generate {
 
 static const struct mf_opt rows[] = {
     MF_PLAN_WISH_MACHINE(plan_generate),
-    MF_CHOICE(plan_generate, "profile", profile, "measured", "measured|table:generate",
-              "measured: this planner; table:generate: the samples of a pass that a published table gives for the "
-              "memory of the smallest GPU (--explain: and the table)"),
+    MF_CHOICE_TEXT(plan_generate, "profile", profile, "measured", "measured|table:generate",
+                   "measured: this planner; table:generate: the samples of a pass that a published table gives for the "
+                   "memory of the smallest GPU (--explain: and the table)"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_generate_rows, mf_common_opts, NULL};
@@ -48,8 +48,7 @@ static int plan(struct mf_session *s, struct plan_generate *o)
                                                 .common = &o->generate.common,
                                                 .wish = &o->wish,
                                                 .workload = &mf_generate_workload,
-                                                .work = &job,
-                                                .residency = "auto"});
+                                                .work = &job});
     mf_generate_close(&job);
     return rc;
 }

@@ -19,16 +19,17 @@
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_map_opts, word, field, kind, standard, help)
 
 static const struct mf_opt rows[] = {
-    MF_CHOICE(mf_map_opts, "strategy", strategy, "auto", "auto|balanced|sequential|custom",
-              "auto: least memory on the fullest device, then fewest boundaries; balanced: as many blocks on each; "
-              "sequential: one after the other; custom: --map"),
+    MF_CHOICE_TEXT(
+        mf_map_opts, "strategy", strategy, "auto", "auto|balanced|sequential|custom",
+        "auto: least memory on the fullest device, then fewest boundaries; balanced: as many blocks on each; "
+        "sequential: one after the other; custom: --map"),
     ROW("map", map, MF_TEXT, NULL,
         "devices of parts: \"layers.0-11=cuda:0,*=cuda:1\", or a file, also a device_map of transformers"),
-    MF_CHOICE(mf_map_opts, "map-algo", algo, "exact", "exact|greedy",
-              "of auto; greedy: the algorithm of ipfs_accelerate_py, which scatters layers"),
+    MF_CHOICE_TEXT(mf_map_opts, "map-algo", algo, "exact", "exact|greedy",
+                   "of auto; greedy: the algorithm of ipfs_accelerate_py, which scatters layers"),
     ROW("devices", devices, MF_TEXTS, NULL,
         "cuda:0 cuda:1, or with commas; cuda: all GPUs; cpu: host memory; left out: all GPUs, else cpu"),
-    MF_CHOICE(mf_map_opts, "prefer", prefer, NULL, "cuda|rocm", "GPUs of which maker come first"),
+    MF_CHOICE_TEXT(mf_map_opts, "prefer", prefer, NULL, "cuda|rocm", "GPUs of which maker come first"),
     ROW("lenient-devices", lenient, MF_FLAG, NULL, "leave out devices that are not there"),
     ROW("hardware", wish.hardware, MF_TEXT, NULL, "map for the machine in this file; without: for this one"),
     ROW("context", context, MF_LONG, NULL, "positions of a request; left out: those of the model"),
@@ -36,8 +37,8 @@ static const struct mf_opt rows[] = {
     MF_DTYPE_ROWS(mf_map_opts),
     ROW("check", check, MF_FLAG, NULL, "say only if the map is complete and fits"),
     ROW("recommend", recommend, MF_FLAG, NULL, "say only which device, or devices, the model should have"),
-    MF_CHOICE(mf_map_opts, "policy", policy, "smallest", "smallest|largest",
-              "of --recommend; smallest: the smallest GPU that holds the model; largest: as ipfs_accelerate_py"),
+    MF_CHOICE_TEXT(mf_map_opts, "policy", policy, "smallest", "smallest|largest",
+                   "of --recommend; smallest: the smallest GPU that holds the model; largest: as ipfs_accelerate_py"),
     ROW("tp-config", tp_config, MF_FLAG, NULL, "print only the configuration for layers that GPUs share, as JSON"),
     ROW("measure", tune, MF_FLAG, NULL, "time maps on the ranks that run, one device each, and take the fastest"),
     MF_ALIAS("tune", "measure"),

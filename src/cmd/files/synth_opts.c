@@ -8,9 +8,9 @@
 #include "src/base/words.h"
 
 const struct mf_opt mf_synth_opts[] = {
-    MF_CHOICE(synth_opts, "kind", kind, "gaussian",
-              "gaussian|spheres|hard-spheres|fibres|voronoi|lamellae|checkerboard|cracks",
-              "what to make (voronoi: grains)"),
+    MF_CHOICE_TEXT(synth_opts, "kind", kind, "gaussian",
+                   "gaussian|spheres|hard-spheres|fibres|voronoi|lamellae|checkerboard|cracks",
+                   "what to make (voronoi: grains)"),
     MF_OPT(synth_opts, "size", size, MF_LONGS, NULL, "extents y x, or z y x [voxels] (128 128)"),
     MF_OPT(synth_opts, "extent_x", extent[2], MF_LONG, "0", "extent along x, instead of --size [voxels]"),
     MF_OPT(synth_opts, "extent_y", extent[1], MF_LONG, "0", "extent along y [voxels]"),
@@ -29,8 +29,8 @@ const struct mf_opt mf_synth_opts[] = {
            "spheres, hard-spheres, fibres; half the width of cracks (1) [voxels]"),
     MF_OPT(synth_opts, "gap", gap, MF_REAL, "0",
            "hard-spheres, fibres along an axis: least distance between two surfaces [voxels]"),
-    MF_CHOICE(synth_opts, "orientation", orientation, NULL, "x|y|z|planar|random",
-              "fibres: along an axis, in planes normal to z, or in any direction (volume x, image planar)"),
+    MF_CHOICE_TEXT(synth_opts, "orientation", orientation, NULL, "x|y|z|planar|random",
+                   "fibres: along an axis, in planes normal to z, or in any direction (volume x, image planar)"),
     MF_OPT(synth_opts, "fibre-length", stick, MF_REAL, "0",
            "planar and random fibres: straight part; 0: six radii [voxels]"),
     MF_OPT(synth_opts, "crack-length", crack_length, MF_REAL, "0", "cracks: from end to end; 0: 40 radii [voxels]"),

@@ -33,8 +33,8 @@ static const struct mf_opt rows[] = {
            "L: correlations are drawn for lags below it [pixels] (without: the L of the run or the target, where there "
            "is one)"),
     MF_OPT(view_cmd, "non_periodic", view.periodic, MF_UNFLAG, NULL, "correlations of pairs inside the image only"),
-    MF_CHOICE(view_cmd, "cmap", map, NULL, "cividis|viridis|magma|gray",
-              "colours of images (default: cividis, and for phases one distinct colour each)"),
+    MF_CHOICE_TEXT(view_cmd, "cmap", map, NULL, "cividis|viridis|magma|gray",
+                   "colours of images (default: cividis, and for phases one distinct colour each)"),
     MF_OPT(view_cmd, "noaxis", bare, MF_FLAG, NULL, "images without axes and colour bars"),
     MF_OPT(view_cmd, "savefig", save, MF_FLAG, NULL, "accepted; a file is always written and no window opened"),
     MF_OPT(view_cmd, "symmetry", symmetry, MF_TEXT, NULL, "of crystal orientations; refused, phases have none"),
@@ -44,8 +44,9 @@ static const struct mf_opt rows[] = {
     MF_OPT(view_cmd, "crop", crop, MF_LONGS, NULL,
            "only this part of an image is drawn, of --original_ms where it is given: Y X HEIGHT WIDTH [pixels]"),
     MF_OPT(view_cmd, "crop_bar", view.crop_bar, MF_FLAG, NULL, "cuts the data bar off the same, as match does"),
-    MF_CHOICE(view_cmd, "axes", view.axes, NULL, MF_VIEW_WORDS,
-              "what the axes of an array are, in their order (without: what the file, its values or its shape say)"),
+    MF_CHOICE_TEXT(
+        view_cmd, "axes", view.axes, NULL, MF_VIEW_WORDS,
+        "what the axes of an array are, in their order (without: what the file, its values or its shape say)"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};

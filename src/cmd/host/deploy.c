@@ -15,17 +15,17 @@
 static const struct mf_opt rows[] = {
     ROW("model", model, MF_TEXT, NULL,
         "folder of a language model, which the container reads; or a name that tgi, tei, vllm or ollama downloads"),
-    MF_CHOICE(mf_deploy_opts, "api-type", api, "mesoforge", "mesoforge|tgi|tei|vllm|openai|ollama",
-              "the server; openai is vllm; tgi is no longer developed"),
+    MF_CHOICE_TEXT(mf_deploy_opts, "api-type", api, "mesoforge", "mesoforge|tgi|tei|vllm|openai|ollama",
+                   "the server; openai is vllm; tgi is no longer developed"),
     ROW("devices", devices, MF_TEXTS, NULL,
         "cuda:0 cuda:2, with commas, or UUIDs, also of parts of GPUs (MIG); cpu: none; left out: all GPUs"),
     ROW("auto-select", auto_select, MF_FLAG, NULL, "take those that map --recommend names for the model"),
-    MF_CHOICE(
+    MF_CHOICE_TEXT(
         mf_deploy_opts, "strategy", strategy, "auto", "auto|tensor-parallel|pipeline-parallel",
         "how GPUs share a model: each has a part of each layer, or some of the layers; auto: the first if it can"),
     ROW("hardware", hardware, MF_TEXT, NULL, "the line is for the machine in this file; without: for this one"),
-    MF_CHOICE(mf_deploy_opts, "gpu-flag", flag, "auto", "auto|gpus|cdi|runtime",
-              "how docker gives them: --gpus, --device nvidia.com/gpu=, --runtime=nvidia; auto: what works here"),
+    MF_CHOICE_TEXT(mf_deploy_opts, "gpu-flag", flag, "auto", "auto|gpus|cdi|runtime",
+                   "how docker gives them: --gpus, --device nvidia.com/gpu=, --runtime=nvidia; auto: what works here"),
     ROW("image", image, MF_TEXT, NULL, "of the container; left out: that of the server"),
     ROW("host", host, MF_TEXT, "127.0.0.1", "address of this machine at which the server answers (IPv4)"),
     ROW("port", port, MF_LONG, "8080", "of this machine"),

@@ -26,9 +26,10 @@ struct embed {
 
 static const struct mf_opt rows[] = {
     MF_PROMPT_ROWS(embed, from),
-    MF_CHOICE(embed, "pool", pool, NULL, MF_POOL_NAMES,
-              "what becomes the vector: the mean of all tokens, the first or last token, or BERT's pooler; left out: "
-              "as the files of sentence-transformers in the folder say, else the mean"),
+    MF_CHOICE_TEXT(
+        embed, "pool", pool, NULL, MF_POOL_NAMES,
+        "what becomes the vector: the mean of all tokens, the first or last token, or BERT's pooler; left out: "
+        "as the files of sentence-transformers in the folder say, else the mean"),
     ROW("normalize", normalize, MF_FLAG, "vectors have length 1; left out: as modules.json says, else they have not"),
     ROW("no-normalize", no_normalize, MF_FLAG, "vectors keep their length"),
     ROW("truncate", truncate, MF_FLAG, "cut texts that are longer than the model reads; without it they are refused"),

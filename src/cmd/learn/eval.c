@@ -21,7 +21,7 @@ struct eval {
 
 static const struct mf_opt rows[] = {
     MF_OPT(eval, "data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),
-    MF_CHOICE(eval, "split", split, "test", "test|validation|train|all", "which samples"),
+    MF_CHOICE_TEXT(eval, "split", split, "test", "test|validation|train|all", "which samples"),
     MF_OPT(eval, "plot", plot, MF_TEXT, NULL,
            "picture: the matrix of confusion, or predicted against true values [.png]"),
     MF_PREDICT_ROW(eval), MF_OPT_END};

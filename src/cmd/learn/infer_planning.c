@@ -161,7 +161,6 @@ static int plan(struct mf_session *s, struct plan_infer *o, int waits)
                                               .wish = &o->wish,
                                               .workload = &mf_gen_workload,
                                               .work = &job.work,
-                                              .residency = "auto",
                                               .also = say_more,
                                               .context = &job});
 }
@@ -207,7 +206,6 @@ static int plan_network(struct mf_session *s, struct plan_infer *o, const char *
                                                 .wish = &o->wish,
                                                 .workload = &mf_infer_workload,
                                                 .work = &work,
-                                                .residency = "auto",
                                                 .also = say_map,
                                                 .context = o});
     mf_model_card_close(&card);

@@ -265,7 +265,6 @@ int mf_infer_work_plan(struct mf_session *s, struct mf_infer_work *work, struct 
                                  .work = work,
                                  .queue = &s->home,
                                  .plan = "auto",
-                                 .residency = "auto",
                                  .context = crew,
                                  .apply = apply,
                                  .tell = tell};

@@ -16,7 +16,7 @@
 #define MORPH(word, field, off)                  MF_OPT(mf_moe_cmd, word, field, MF_FLAG, "1", "of Morph's configuration; false: " off)
 
 const struct mf_opt mf_moe_rows[] = {
-    MF_CHOICE(
+    MF_CHOICE_TEXT(
         mf_moe_cmd, "gpu-mode", gpu_mode, "auto", GPU_MODES,
         "auto: as --device; cpu: --device cpu; single_gpu: one rank on --device cuda; multi_gpu: ranks on --device "
         "cuda, each with a GPU of its own"),

@@ -25,8 +25,8 @@
 static const struct mf_opt rows[] = {
     ROW("host", host, MF_TEXT, "127.0.0.1", "address to listen on; 0.0.0.0: all of this machine"),
     ROW("port", port, MF_LONG, "8080", "port to listen on; 0: a free one"),
-    MF_CHOICE(mf_serve_opts, "api-type", api, "all", "all|tgi|tei|openai|vllm",
-              "paths that are served; vllm speaks openai"),
+    MF_CHOICE_TEXT(mf_serve_opts, "api-type", api, "all", "all|tgi|tei|openai|vllm",
+                   "paths that are served; vllm speaks openai"),
     ROW("max-concurrent-requests", requests, MF_LONG, "8",
         "prompts that are continued at the same time, or images at work, at most; left out, texts for vectors are 64"),
     ROW("max-queue", queue, MF_LONG, "128", "requests that wait, at most; another one gets the status 429"),
@@ -48,7 +48,7 @@ static const struct mf_opt rows[] = {
         "chatml, llama2, llama3, mistral, zephyr, or a file with a line for each role; left out: that of the model, "
         "if it is one of these"),
     ROW("served-model-name", name, MF_TEXT, NULL, "name of the model for clients; left out: that of its folder"),
-    MF_CHOICE(
+    MF_CHOICE_TEXT(
         mf_serve_opts, "pool", pool, NULL, MF_POOL_NAMES,
         "for vectors: the mean of all tokens, the first or last token, or BERT's pooler; left out: as for infer embed"),
     ROW("log-requests", logs, MF_FLAG, NULL, "a line in the log for each request"),

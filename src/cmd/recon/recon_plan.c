@@ -10,7 +10,7 @@
 int mf_recon_plan_given(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
                         const struct mf_plan *file, size_t batch)
 {
-    const enum mf_residency asked = mf_residency_of(o->match.residency);
+    const enum mf_residency asked = o->match.residency;
     const int host = mf_plan_get(&file->settings, "offload") > 0;
 
     if (batch) MF_TRY(mf_plan_for_setting(path, file, "batch", "--batch_size", batch));
@@ -18,7 +18,7 @@ int mf_recon_plan_given(const struct mf_session *s, const struct mf_recon_cmd *o
         MF_TRY(mf_plan_for_setting(path, file, "history", "--history", (size_t)o->match.history));
     if (file->apart && asked && asked != (host ? MF_RESIDE_HOST : MF_RESIDE_DEVICE))
         return mf_fail(MF_USAGE, "--plan '%.200s' says residency %s, --residency says %s", path,
-                       host ? "host" : "device", o->match.residency);
+                       host ? "host" : "device", asked == MF_RESIDE_HOST ? "host" : "device");
     return MF_OK;
 }
 
@@ -98,7 +98,7 @@ static struct planned planned_of(struct mf_session *session, const struct mf_rec
                                  .batch = solve->objective.batch,
                                  .history = kept ? kept : (size_t)o->match.history,
                                  .history_fixed = kept || mf_given(session, "history"),
-                                 .residency = mf_residency_of(o->match.residency),
+                                 .residency = o->match.residency,
                                  .comm = session->comm,
                                  .trials = 2,
                                  .worth = 1}};

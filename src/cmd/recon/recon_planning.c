@@ -61,7 +61,7 @@ static int from_descriptors(struct mf_session *s, struct plan_cmd *o, const char
 {
     static const char *s2_alone[] = {"FFTCorrelations"};
 
-    o->recon.match.sized = !(o->recon.match.compat && *o->recon.match.compat);
+    o->recon.match.sized = !o->recon.match.compat;
     MF_TRY(mf_target_load(s->comm, file, target));
     MF_TRY(mf_recon_recall(s, &o->recon.match, target, file));
     if (!target->side[0].variation && !mf_given(s, "descriptor-types"))
@@ -94,12 +94,10 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, struct mf_targ
     size_t volume[3] = {0};
     int rc;
 
-    if (r->match.initial_file && *r->match.initial_file)
+    if (r->match.initial_file)
         return mf_fail(MF_USAGE, "--initial_microstructure_file: a run plans itself around it; leave it out here");
-    if (r->match.fixed_file && *r->match.fixed_file)
-        return mf_fail(MF_USAGE, "--fixed: a run plans itself around it; leave it out here");
-    if (r->match.mask && *r->match.mask)
-        return mf_fail(MF_USAGE, "--mask: a plan does not depend on what is counted; leave it out here");
+    if (r->match.fixed_file) return mf_fail(MF_USAGE, "--fixed: a run plans itself around it; leave it out here");
+    if (r->match.mask) return mf_fail(MF_USAGE, "--mask: a plan does not depend on what is counted; leave it out here");
     if (r->match.arrays.count)
         return mf_fail(MF_USAGE, "--target: a run plans itself around these arrays; leave them out here");
     if ((!file || o->described) && mf_given(s, "add-dimension"))
@@ -145,7 +143,7 @@ static int plan_problem(struct mf_session *s, struct plan_cmd *o, const struct m
                                   .batch = solve.objective.batch,
                                   .history = solve.method.history,
                                   .history_fixed = mf_given(s, "history"),
-                                  .residency = mf_residency_of(o->recon.match.residency),
+                                  .residency = o->recon.match.residency,
                                   .times = &times,
                                   .comm = s->comm,
                                   .trials = MF_PLAN_TRIALS};

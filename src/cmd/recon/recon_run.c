@@ -108,7 +108,7 @@ static int name_output(struct job *job, const char *base)
     snprintf(suffix, sizeof suffix, many ? "_reconstructed_seed%llu.h5" : "_reconstructed.h5",
              (unsigned long long)job->out.solve.seed);
     MF_TRY(mf_session_path(job->session, base, suffix, &path));
-    if (many && mf_common_of(job->session)->output && *mf_common_of(job->session)->output) {
+    if (many && mf_common_of(job->session)->output) {
         job->out.path = mf_name_number(path, "seed", job->out.solve.seed);
         free(path);
         return job->out.path ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
@@ -310,7 +310,7 @@ static int name_gradient(struct job *job)
 {
     const char *file = job->o->match.save_gradient;
 
-    if (!file || !*file) return MF_OK;
+    if (!file) return MF_OK;
     job->out.path = job->o->realisations > 1 ? mf_name_number(file, "seed", job->out.solve.seed) : strdup(file);
     return job->out.path ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
 }
@@ -389,8 +389,6 @@ static int spare_all(struct job *job, const char *base)
     return rc;
 }
 
-static int names(const char *file) { return file && *file; }
-
 /* Every seed; *json: the one object, or an array of them. */
 static int run_seeds(struct job *job, const char *base, struct mf_json **json)
 {
@@ -403,7 +401,7 @@ static int run_seeds(struct job *job, const char *base, struct mf_json **json)
 
         job->out.solve.seed = (uint64_t)(job->session->settings.seed + k);
         job->out.solve.metrics_append = k > 0;
-        if (job->session->taker && !names(mf_common_of(job->session)->output))
+        if (job->session->taker && !mf_common_of(job->session)->output)
             rc = hand_over(job, &one);
         else
             rc = job->o->match.max_iter == 0 ? probe(job, &one) : realise(job, base, &one);
@@ -443,7 +441,7 @@ static struct mf_micro_read read_by_sample(const struct job *job, long label[MF_
     const int phases = target->phases > 1 ? target->phases : 2;
 
     for (int p = 0; p < phases; ++p) label[p] = mf_outcome_label(target, p);
-    return (struct mf_micro_read){.threshold = names(o->match.threshold) ? o->match.threshold : NULL,
+    return (struct mf_micro_read){.threshold = o->match.threshold,
                                   .of_sample = !told,
                                   .label_count = told ? o->match.labels.count : (size_t)phases,
                                   .labels = told ? o->match.labels.at : label};
@@ -457,8 +455,8 @@ static int hash_reading(const struct job *job, struct mf_micro *micro)
     int n;
 
     MF_TRY(mf_micro_hash(job->session->comm, micro));
-    if (o->match.files.count || (!o->match.labels.count && !names(o->match.threshold))) return MF_OK;
-    n = snprintf(text, sizeof text, "%s\n%.40s", micro->hash, names(o->match.threshold) ? o->match.threshold : "");
+    if (o->match.files.count || (!o->match.labels.count && !o->match.threshold)) return MF_OK;
+    n = snprintf(text, sizeof text, "%s\n%.40s", micro->hash, o->match.threshold ? o->match.threshold : "");
     for (size_t p = 0; p < o->match.labels.count && p < MF_PHASES_MAX; ++p)
         n += snprintf(text + n, sizeof text - (size_t)n, " %ld", o->match.labels.at[p]);
     mf_hash_bytes(text, (size_t)n, micro->hash);
@@ -507,7 +505,7 @@ static int with_start(struct job *job, const char *base)
     struct mf_micro_read read = read_by_sample(job, label);
     struct mf_micro start;
     struct mf_json *json = NULL;
-    int from_file = names(job->o->match.initial_file), rc = MF_OK;
+    int from_file = job->o->match.initial_file != NULL, rc = MF_OK;
 
     MF_TRY(mf_agree(s->comm, mf_recon_few_threads(s, job->out.dims, job->out.target, &job->out.solve)));
     read.grey = 1;
@@ -534,7 +532,7 @@ static int with_fixed(struct job *job, const char *base)
     struct mf_micro fixed;
     int rc;
 
-    if (!names(job->o->match.fixed_file)) return with_start(job, base);
+    if (!job->o->match.fixed_file) return with_start(job, base);
     read.partial = 1;
     MF_TRY(mf_micro_read(job->session->comm, job->session->arena, job->o->match.fixed_file, &read, &fixed));
     job->out.solve.fixed = &fixed;
@@ -570,7 +568,7 @@ static int prepare(struct job *job, const size_t *volume)
     say_extents(job);
     MF_TRY(mf_outcome_may_choose(&job->out));
     mf_join_compare(job->out.target, o->match.files.count == 3 ? o->match.files.at : NULL);
-    if (o->realisations > 1 && o->match.initial_file && *o->match.initial_file)
+    if (o->realisations > 1 && o->match.initial_file)
         mf_warn("all realisations start from the same initial field and will be equal");
     MF_TRY(mf_recon_plan(job->session, o, job->out.target, job->out.dims, &job->out.solve));
     return mf_recon_property_bounds(job->out.target, job->out.dims, &job->out.solve);

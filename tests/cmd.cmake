@@ -1,5 +1,6 @@
 mf_test(NAME cmd_doctor SOURCE unit/cmd_doctor.c ROOM mf_cmd)
 mf_test(NAME cmd_session SOURCE unit/cmd_session.c ROOM mf_cmd RANKS 1 2 3)
+mf_test(NAME cmd_values SOURCE unit/cmd_values.c ROOM mf_cmd)
 
 # Whole programs: tests/cli/<name>.py MESOFORGE MPIEXEC
 foreach(name answer asked bench dataset dataset_files deepspeed ending foreign formats generate given hostile keys learn match_io meaning moe pictures questions report seals sentences terminal tiles train)

@@ -18,6 +18,13 @@ int mf_characterize_is_all(const struct mf_characterization *o) { return mf_text
 
 int mf_characterize_is_auto(const struct mf_characterization *o) { return mf_texts_have(&o->descriptors, "auto"); }
 
+struct mf_characterization mf_characterization_defaults(void)
+{
+#define SET(field, value) .field = (value),
+    return (struct mf_characterization){MF_MEASURE_DEFAULTS(SET).periodic = 1, .multiphase = 1, .pyramid = 1};
+#undef SET
+}
+
 unsigned mf_characterize_more(const struct mf_characterization *o)
 {
     return mf_descriptors_want(o->descriptors.count, o->descriptors.at, o->compat) | o->exported;

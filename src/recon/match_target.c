@@ -11,7 +11,10 @@
 #include "src/desc/phases.h"
 #include "src/desc/registry.h"
 
-static int is_periodic(const struct mf_match *o) { return !o->non_periodic && !o->target_open; }
+static int is_periodic(const struct mf_match *o, const struct mf_match_run *r)
+{
+    return !o->non_periodic && !r->target_open;
+}
 
 int mf_recon_read(const struct mf_session *s, const struct mf_match *o, const char *file, int unhashed,
                   struct mf_micro *micro)
@@ -30,13 +33,13 @@ int mf_recon_read(const struct mf_session *s, const struct mf_match *o, const ch
     return mf_micrograph_read(s, file, &o->spacing, &o->crop, read, micro);
 }
 
-static struct mf_characterize_opts characterize_opts(const struct mf_match *o)
+static struct mf_characterize_opts characterize_opts(const struct mf_match *o, const struct mf_match_run *r)
 {
     const unsigned more = mf_recon_more(o);
 
     return (struct mf_characterize_opts){.lag = (size_t)o->lag,
                                          .levels = o->no_pyramid ? 1 : 0,
-                                         .periodic = is_periodic(o),
+                                         .periodic = is_periodic(o, r),
                                          .steady = 1,
                                          .seam = o->compat,
                                          .isotropic = o->isotropic,
@@ -45,16 +48,16 @@ static struct mf_characterize_opts characterize_opts(const struct mf_match *o)
                                          .whole = mf_wants_whole(more),
                                          .threshold = o->soft,
                                          .steepness = o->steepness,
-                                         .vgg = o->vgg,
+                                         .vgg = r->vgg,
                                          .example = 1,
-                                         .example_max = o->example_max,
+                                         .example_max = r->example_max,
                                          .symmetry = o->symmetry};
 }
 
-static int measure(struct mf_session *s, const struct mf_match *o, const char *file, struct mf_micro *micro,
-                   struct mf_target *target)
+static int measure(struct mf_session *s, const struct mf_match *o, const struct mf_match_run *r, const char *file,
+                   struct mf_micro *micro, struct mf_target *target)
 {
-    const struct mf_characterize_opts c = characterize_opts(o);
+    const struct mf_characterize_opts c = characterize_opts(o, r);
     int rc;
     MF_PHASE(&mf_phase_characterise);
 
@@ -65,27 +68,29 @@ static int measure(struct mf_session *s, const struct mf_match *o, const char *f
 }
 
 /* Is what was measured to look at it also what is aimed at? */
-static int will_do(const struct mf_match *o, const struct mf_target *target)
+static int will_do(const struct mf_match *o, const struct mf_match_run *r, const struct mf_target *target)
 {
-    return !mf_recon_more(o) && !o->example_max && target->lag == (size_t)o->lag && target->periodic == is_periodic(o);
+    return !mf_recon_more(o) && !r->example_max && target->lag == (size_t)o->lag &&
+           target->periodic == is_periodic(o, r);
 }
 
 /* Measures the first file. Where it is left to the program what to aim at, that is chosen now, for all of them. */
-static int measure_first(struct mf_session *s, struct mf_match *o, struct mf_micro *micro, struct mf_target *target)
+static int measure_first(struct mf_session *s, struct mf_match *o, struct mf_match_run *r, struct mf_micro *micro,
+                         struct mf_target *target)
 {
     int rc;
 
-    MF_TRY(measure(s, o, o->files.at[0], micro, target));
+    MF_TRY(measure(s, o, r, o->files.at[0], micro, target));
     if (!mf_recon_is_auto(o)) return MF_OK;
-    rc = mf_recon_choose(s, o, target, micro->ndim == 3 ? micro->slab.dims : NULL);
-    if (rc == MF_OK && will_do(o, target)) return MF_OK;
+    rc = mf_recon_choose(s, o, r, target, micro->ndim == 3 ? micro->slab.dims : NULL);
+    if (rc == MF_OK && will_do(o, r, target)) return MF_OK;
     mf_target_free(target);
     MF_TRY(rc);
-    return measure(s, o, o->files.at[0], micro, target);
+    return measure(s, o, r, o->files.at[0], micro, target);
 }
 
-static int measure_all(struct mf_session *s, struct mf_match *o, struct mf_micro *micro, struct mf_target *target,
-                       size_t *made)
+static int measure_all(struct mf_session *s, struct mf_match *o, struct mf_match_run *r, struct mf_micro *micro,
+                       struct mf_target *target, size_t *made)
 {
     for (size_t i = 0; i < o->files.count; ++i) {
         if (o->files.count > 1 && micro[i].ndim == 3)
@@ -93,13 +98,14 @@ static int measure_all(struct mf_session *s, struct mf_match *o, struct mf_micro
         MF_TRY(mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey_values, &micro[i]));
         mf_recon_fit(o, &micro[i]);
     }
-    MF_TRY(measure_first(s, o, &micro[0], &target[0]));
+    MF_TRY(measure_first(s, o, r, &micro[0], &target[0]));
     for (*made = 1; *made < o->files.count; ++*made)
-        MF_TRY(measure(s, o, o->files.at[*made], &micro[*made], &target[*made]));
+        MF_TRY(measure(s, o, r, o->files.at[*made], &micro[*made], &target[*made]));
     return MF_OK;
 }
 
-int mf_recon_measure(struct mf_session *s, struct mf_match *o, struct mf_target *target, size_t (*dims)[3])
+int mf_recon_measure(struct mf_session *s, struct mf_match *o, struct mf_match_run *r, struct mf_target *target,
+                     size_t (*dims)[3])
 {
     struct mf_micro micro[3];
     size_t n = 0, made = 0;
@@ -111,7 +117,7 @@ int mf_recon_measure(struct mf_session *s, struct mf_match *o, struct mf_target 
         memcpy(dims[n], micro[n].slab.dims, sizeof dims[n]);
         if (micro[n].ndim == 2) dims[n][0] = 0;
     }
-    if (rc == MF_OK) rc = measure_all(s, o, micro, target, &made);
+    if (rc == MF_OK) rc = measure_all(s, o, r, micro, target, &made);
     for (size_t i = 0; i < n; ++i) mf_micro_free(&micro[i]);
     for (size_t i = 0; i < made && rc != MF_OK; ++i) mf_target_free(&target[i]);
     return rc;

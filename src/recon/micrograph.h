@@ -12,6 +12,9 @@
 #include "src/recon/workload.h"
 #include "src/session/session.h"
 
+/** Defaults of numbers by which it is measured: X(field, value). */
+#define MF_MEASURE_DEFAULTS(X) X(lag, 16) X(soft, 0.75) X(steepness, 10)
+
 /* -- how it is read -- */
 
 /** mf_micro_read() of @p read, and with these values. Refuses as that does, and as mf_spacing_fits(). Collective. */

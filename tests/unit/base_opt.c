@@ -12,7 +12,9 @@ struct o {
     int json, periodic, seam;
     long seed, many;
     double tol;
-    const char *name, *loss;
+    const char *name, *mask;
+    enum { MSE, RMS, L1 } loss;
+    int axis;
     struct mf_longs labels;
     struct mf_reals weights;
     struct mf_texts types;
@@ -27,6 +29,8 @@ static const struct mf_opt rows[] = {MF_OPT(o, "max_iter", many, MF_LONG, "500",
                                      MF_OPT(o, "non_periodic", periodic, MF_UNFLAG, NULL, "not periodic"),
                                      MF_OPT(o, "no-seam", seam, MF_UNFLAG, NULL, "leave the seam out"),
                                      MF_CHOICE(o, "loss_type", loss, "MSE", "MSE|RMS|L1", "loss"),
+                                     MF_CHOICE(o, "axis", axis, NULL, "z|y|x", "axis"),
+                                     MF_OPT(o, "mask", mask, MF_NAME, NULL, "a file"),
                                      MF_OPT(o, "labels", labels, MF_LONGS, NULL, "labels"),
                                      MF_OPT(o, "descriptor_weights", weights, MF_REALS, NULL, "weights"),
                                      MF_OPT(o, "descriptor_types", types, MF_TEXTS, "S2 Variation", "descriptors"),
@@ -128,6 +132,9 @@ static void test_refusals(void)
     REFUSED(parse("--labels 1 6x4 a.npy", 3), MF_USAGE, "must be integers, not '6x4'");
     REFUSED(parse("--weights 1 2.5.1", 3), MF_USAGE, "must be numbers, not '2.5.1'");
     REFUSED(parse("--loss_type RMSE", 0), MF_USAGE, "not one of MSE|RMS|L1; try: ");
+    CHECK(parse("--axis y --mask m.npy", 0) == MF_OK && o.axis == 2 && strcmp(o.mask, "m.npy") == 0);
+    CHECK(parse("--mask=", 0) == MF_OK && o.axis == 0 && !o.mask && mf_options_given(options, "mask"));
+    CHECK(mf_options_has(options, "mask") && !mf_options_has(options, "axis") && !mf_options_has(options, "plane"));
     REFUSED(parse("--json=maybe", 0), MF_USAGE, "true or false");
     REFUSED(parse("a b", 1), MF_USAGE, "unexpected argument 'b'");
     REFUSED(parse("-seed 3", 0), MF_USAGE, "try: --seed");
@@ -257,7 +264,7 @@ static void test_keys(void)
         parse_file("run:\n  number: 4\n  loss: RMS\n  kinds: [A, B]\n  square: yes\n  steps-at-most: 9\n  json: true\n"
                    "labels: {of: [x, y]}\nshare: {enabled: true, inner: {name: q}}\n",
                    "") == MF_OK);
-    CHECK(o.seed == 4 && strcmp(o.loss, "RMS") == 0 && o.types.count == 2 && o.many == 500 && o.json && o.tol == 0.5);
+    CHECK(o.seed == 4 && o.loss == RMS && o.types.count == 2 && o.many == 500 && o.json && o.tol == 0.5);
     CHECK(strcmp(o.name, "q") == 0 && strcmp(mf_options_wished(options, "steps"), "9") == 0);
     text = mf_options_idle(options, 0);
     CHECK(text && strcmp(text, "labels.of") == 0);
@@ -275,7 +282,7 @@ static void test_keys(void)
           o.many == 3 && !mf_options_idle(options, 1));
     CHECK(parse_file("{\"share\":{\"enabled\":true,\"tol\":0.25},\"run\":{\"loss\":\"any\",\"number\":null}}", "") ==
           MF_OK);
-    CHECK(o.tol == 0.25 && strcmp(o.loss, "MSE") == 0 && o.seed == 0);
+    CHECK(o.tol == 0.25 && o.loss == MSE && o.seed == 0);
     CHECK(parse_file("run: {title: \"a\\nseed: 9\"}\n", "") == MF_OK && !o.name);
     text = mf_options_yaml(options);
     CHECK(strstr(text, "# run.title: a?seed: 9  # file") != NULL); /* a line of its own would be an option */
@@ -299,14 +306,14 @@ static void test_keys(void)
 /* A switch that is another option with a value. */
 static void test_same(void)
 {
-    CHECK(parse("--plain", 0) == MF_OK && strcmp(o.loss, "L1") == 0);
+    CHECK(parse("--plain", 0) == MF_OK && o.loss == L1);
     CHECK(strcmp(mf_options_said(options, "loss_type"), "plain") == 0 && !mf_options_takes(tables, "--plain"));
-    CHECK(parse("--plain=false a", 1) == MF_OK && strcmp(o.loss, "MSE") == 0 && parse("--plain a", 1) == MF_OK);
+    CHECK(parse("--plain=false a", 1) == MF_OK && o.loss == MSE && parse("--plain a", 1) == MF_OK);
     CHECK(parse("--plain --loss_type L1", 0) == MF_OK);
     REFUSED(parse("--plain --loss_type RMS", 0), MF_USAGE, "--plain and --loss_type contradict each other");
     REFUSED(parse("--plain=3", 0), MF_USAGE, "--plain must be true or false");
-    CHECK(parse_file("plain: true\n", "") == MF_OK && strcmp(o.loss, "L1") == 0);
-    CHECK(parse_file("plain: true\n", "--loss_type RMS") == MF_OK && strcmp(o.loss, "RMS") == 0);
+    CHECK(parse_file("plain: true\n", "") == MF_OK && o.loss == L1);
+    CHECK(parse_file("plain: true\n", "--loss_type RMS") == MF_OK && o.loss == RMS);
 }
 
 /* Positional arguments are part of the configuration; those of the command line replace them. */

@@ -7,31 +7,31 @@
 #include "src/recon/match.h"
 #include "tests/check.h"
 
-enum { EDGE = 24 };
+enum { EDGE = 16 };
 
 static const char *const input[] = {"@image"}, *const types[] = {"FFTCorrelations", "Variation"};
 static uint8_t image[EDGE][EDGE];
 static int64_t ones;
 
-static const struct mf_match plain = {.seed = 3,
-                                      .files = {1, input},
-                                      .types = {2, types},
-                                      .lag = 16,
-                                      .learning_rate = 0.01,
-                                      .initial_temperature = 1e-4,
-                                      .cooldown_factor = 0.9,
-                                      .max_iter = 20,
-                                      .history = 2,
-                                      .convergence_steps = 10,
-                                      .candidates = 1,
-                                      .soft = 0.75,
-                                      .steepness = 10};
+/* The image is @p edge voxels of a volume high; 0: the result is an image. */
+static struct mf_match plain(long edge)
+{
+    struct mf_match match = mf_match_defaults();
+
+    match.seed = 3;
+    match.files = (struct mf_texts){1, input};
+    match.types = (struct mf_texts){2, types};
+    match.max_iter = 20;
+    match.add_dimension = edge;
+    match.given.add_dimension = edge > 0;
+    return match;
+}
 
 static void draw(void)
 {
     for (int y = 0; y < EDGE; ++y)
         for (int x = 0; x < EDGE; ++x) {
-            image[y][x] = (y - 11) * (y - 11) + (x - 9) * (x - 9) < 40 || (y > 18 && x > 14);
+            image[y][x] = (y - 7) * (y - 7) + (x - 6) * (x - 6) < 20 || (y > 12 && x > 9);
             ones += image[y][x];
         }
 }
@@ -43,36 +43,43 @@ static double fraction(const struct mf_target *target)
 
 static void characterizes(struct mf_session *session)
 {
-    struct mf_characterization c = {
-        .lag = 8, .steepness = 10, .soft = 0.75, .periodic = 1, .multiphase = 1, .pyramid = 1};
+    struct mf_characterization c = mf_characterization_defaults();
     struct mf_characterized made = {0};
 
+    c.lag = 5;
     CHECK(mf_characterize_prepare(session, &c) == MF_OK && !c.vgg);
     CHECK(mf_characterize_file(session, &c, input[0], NULL, &made) == MF_OK && made.ndim == 2);
     CHECK_NEAR(fraction(&made.target), (double)ones, 1e-6);
-    CHECK(made.target.lag == 8 && !made.measures);
+    CHECK(made.target.lag == 5 && !made.measures);
     mf_characterized_free(&made);
 }
 
-/* Structures of an image stand on one rank. */
-static void matches(struct mf_session *session, const struct mf_match *values, size_t lag)
+/* On all ranks. */
+static int64_t count_ones(const struct mf_comm *comm, const struct mf_solve_result *result, size_t voxels)
 {
-    struct mf_match match = *values;
+    int64_t count = 0;
+
+    for (size_t i = 0; result->label && i < voxels; ++i) count += result->label[i];
+    mf_comm_sum_int(comm, 1, &count);
+    return count;
+}
+
+static void matches(struct mf_session *session, struct mf_match match, size_t height, size_t lag)
+{
+    struct mf_match_run run = {0};
     struct mf_target target = {0};
     struct mf_solve_result result = {0};
     struct mf_solve_opts opts;
+    struct mf_slab slab;
     size_t of[3], dims[3];
-    int64_t count = 0;
 
     CHECK(mf_recon_check(&match) == MF_OK);
-    CHECK(mf_recon_measure(session, &match, &target, &of) == MF_OK && target.lag == lag && of[0] == 0);
-    CHECK(mf_recon_extents(&match, &target, NULL, dims) == MF_OK && dims[0] == 1 && dims[1] == EDGE);
-    CHECK(mf_recon_solve_opts(&match, &target, dims, &opts) == MF_OK && opts.seed == 3 && opts.evaluations == 20);
+    CHECK(mf_recon_measure(session, &match, &run, &target, &of) == MF_OK && target.lag == lag && of[0] == 0);
+    CHECK(mf_recon_extents(&match, &target, NULL, dims) == MF_OK && dims[0] == height && dims[1] == EDGE);
+    CHECK(mf_recon_solve_opts(&match, &run, &target, dims, &opts) == MF_OK && opts.seed == 3 && opts.evaluations == 20);
     CHECK(mf_reside_solve(session, match.residency, dims, &target, 0, &opts, &result) == MF_OK);
-    for (size_t i = 0; result.label && session->comm->rank == 0 && i < (size_t)EDGE * EDGE; ++i)
-        count += result.label[i];
-    mf_comm_sum_int(session->comm, 1, &count);
-    CHECK_SAYS(count == ones, "%lld voxels of phase 1, not %lld", (long long)count, (long long)ones);
+    slab = mf_slab_of(session->comm, dims, session->comm->rank);
+    CHECK(count_ones(session->comm, &result, mf_slab_voxels(&slab)) == ones * (int64_t)height);
     CHECK(result.loss_final < result.convergence[2]);
     mf_solve_free(&result);
     mf_target_free(&target);
@@ -81,12 +88,13 @@ static void matches(struct mf_session *session, const struct mf_match *values, s
 /* A lag that was not given becomes half of the edge. */
 static void heeds_given(struct mf_session *session)
 {
-    struct mf_match match = plain;
+    struct mf_match match = plain(0);
 
-    matches(session, &match, EDGE / 2);
-    match.lag = 8;
+    matches(session, match, 1, EDGE / 2);
+    matches(session, plain(EDGE), EDGE, EDGE / 2);
+    match.lag = 6;
     match.given.lag = 1;
-    matches(session, &match, 8);
+    matches(session, match, 1, 6);
     match.history = 0;
     CHECK(mf_recon_check(&match) == MF_USAGE && strstr(mf_err_text(), "--history is 0"));
     mf_err_clear();

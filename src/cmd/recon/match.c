@@ -46,7 +46,7 @@ static int with_files(struct mf_session *s, struct mf_recon_cmd *o)
     size_t dims[3][3];
     int rc;
 
-    MF_TRY(mf_recon_measure(s, &o->match, from, dims));
+    MF_TRY(mf_recon_measure(s, &o->match, &o->run, from, dims));
     rc = is_one ? MF_OK : mf_agree(s->comm, join(from, o->match.files.at, &joined));
     if (rc == MF_OK) rc = with_target(s, o, is_one ? &from[0] : &joined, is_one && dims[0][0] ? dims[0] : NULL);
     for (size_t i = 0; i < o->match.files.count; ++i) mf_target_free(&from[i]);
@@ -113,9 +113,9 @@ static int run(struct mf_session *session, void *options)
     MF_TRY(mf_session_serves(session, mf_recon_more(&o->match)));
     MF_TRY(mf_reside(session, o->match.residency));
     o->match.command = command = mf_command_typed(session);
-    rc = mf_recon_vgg(session, &o->match, NULL);
+    rc = mf_recon_vgg(session, &o->match, &o->run, NULL);
     if (rc == MF_OK) rc = with_files(session, o);
-    mf_vgg_free(o->match.vgg);
+    mf_vgg_free(o->run.vgg);
     free(command);
     return rc;
 }

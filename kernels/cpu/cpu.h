@@ -63,6 +63,10 @@ void mf_cpu_run(struct mf_queue *q, const struct mf_cpu_pass *pass);
 /** Threads for @p voxels voxels. */
 int mf_cpu_threads(const struct mf_queue *q, size_t voxels);
 
+/** Tells the host (src/base/pulse.h), and says whether a loop that several threads share is to be left. Such a loop has
+ * one *stopped, which is 0 at first. Any thread. */
+int mf_cpu_breaks(const char *what, int *stopped);
+
 /** sum x y, in double, in an order that depends on n only. */
 double mf_cpu_dot(size_t n, const float *x, const float *y);
 

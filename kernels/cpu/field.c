@@ -8,6 +8,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/form/box.h"
 #include "kernels/form/simplex.h"
+#include "src/base/pulse.h"
 
 enum { LANES = 32 };
 
@@ -27,11 +28,11 @@ static size_t each(struct mf_queue *q, size_t n, piece *work, struct span s)
     const int threads = mf_cpu_threads(q, n);
     size_t found = 0;
 
-    if (threads == 1) return work(s, n);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : found)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : found) if (threads > 1)
     for (size_t i = 0; i < pieces; ++i) {
         struct span part = {s.x + i * most, s.y ? s.y + i * most : NULL, s.a, s.b};
 
+        mf_pulse_tell("field");
         found += work(part, i + 1 < pieces ? most : n - i * most);
     }
     return found;

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/cpu.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 /* -- all voxels -- */
 
@@ -32,8 +33,13 @@ static void lead(struct mf_queue *q, struct mf_extent e, const float *x, size_t 
     const size_t n = e.planes * e.plane;
 
 #pragma omp parallel for num_threads(mf_cpu_threads(q, n)) schedule(static)
-    for (size_t i = 0; i < n; ++i)
-        score[i] = label[i] == MF_LABEL_OPEN ? mf_lead_of(x + i, n, e.phases, phase, rivals) : -INFINITY;
+    for (size_t at = 0; at < n; at += MF_CPU_SERIAL) {
+        const size_t end = n - at < MF_CPU_SERIAL ? n : at + MF_CPU_SERIAL;
+
+        mf_pulse_tell("labels");
+        for (size_t i = at; i < end; ++i)
+            score[i] = label[i] == MF_LABEL_OPEN ? mf_lead_of(x + i, n, e.phases, phase, rivals) : -INFINITY;
+    }
 }
 
 MF_CPU_FAST static void indicate_plane(size_t n, const uint8_t *label, uint8_t phase, float *x)
@@ -46,9 +52,11 @@ static void indicate(struct mf_queue *q, struct mf_extent e, const uint8_t *labe
     const size_t all = e.phases * e.planes;
 
 #pragma omp parallel for num_threads(mf_cpu_threads(q, all *e.plane)) schedule(static)
-    for (size_t k = 0; k < all; ++k)
+    for (size_t k = 0; k < all; ++k) {
+        mf_pulse_tell("labels");
         indicate_plane(e.plane, label + k % e.planes * e.plane, (uint8_t)(e.phases == 1 ? 1 : k / e.planes),
                        x + k * e.plane);
+    }
 }
 
 MF_CPU_FAST static void hold_plane(size_t n, const uint8_t *fixed, float value, float *x)
@@ -61,7 +69,10 @@ static void hold(struct mf_queue *q, struct mf_extent e, const uint8_t *fixed, f
     const size_t all = e.phases * e.planes;
 
 #pragma omp parallel for num_threads(mf_cpu_threads(q, all *e.plane)) schedule(static)
-    for (size_t k = 0; k < all; ++k) hold_plane(e.plane, fixed + k % e.planes * e.plane, value, x + k * e.plane);
+    for (size_t k = 0; k < all; ++k) {
+        mf_pulse_tell("labels");
+        hold_plane(e.plane, fixed + k % e.planes * e.plane, value, x + k * e.plane);
+    }
 }
 
 static void change(struct mf_queue *q, size_t n, const struct mf_change *change, uint8_t *label)
@@ -125,7 +136,10 @@ static void rank(struct mf_queue *q, const struct mf_labels *labels, const struc
 
 #pragma omp parallel for num_threads(mf_cpu_threads(q, labels->planes *plane)) schedule(static) collapse(2)
     for (size_t z = 0; z < labels->planes; ++z)
-        for (size_t y = 0; y < labels->ny; ++y) rank_row(labels, moves, z, y, score + z * plane + y * labels->nx);
+        for (size_t y = 0; y < labels->ny; ++y) {
+            mf_pulse_tell("polish");
+            rank_row(labels, moves, z, y, score + z * plane + y * labels->nx);
+        }
 }
 
 /* -- the bits around a voxel -- */
@@ -218,6 +232,7 @@ static void look(struct mf_queue *q, const struct mf_labels *l, const struct mf_
         const size_t at[3] = {v / plane, v % plane / l->nx, v % l->nx};
         const struct mf_near near = mf_near_of(l, at[0], at[1], at[2]);
 
+        mf_pulse_tell("polish");
         (void)mf_move_energy(m, l, at[0], at[1], at[2], &near, &rest[i]);
         for (size_t d = 0; d < m->sides; ++d)
             window_of(l, shape, (int)d, at, phases, phase, window + i * size + d * phases * shape->n);

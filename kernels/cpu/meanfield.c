@@ -6,6 +6,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/form/meanfield.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
 
@@ -277,9 +278,11 @@ static void lines(struct mf_queue *q, const struct mf_probabilities *at, float s
     clear(at, to);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t part = 0; part < parts; ++part)
-        for (size_t z = 0; z < at->n[0]; ++z)
+        for (size_t z = 0; z < at->n[0]; ++z) {
+            mf_pulse_tell("field");
             for (size_t x = 0; x < at->n[2]; x += BLOCK)
                 add_tile(at, scale, z, part * ny / parts, (part + 1) * ny / parts, x, to, parts > 1);
+        }
 }
 
 /* -- the step -- */

@@ -3,10 +3,24 @@
 
 #include "kernels/cpu/cpu.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum { LANES = 32, RUN = 8, CHUNK = 32768 };
 
 int mf_cpu_threads(const struct mf_queue *q, size_t voxels) { return voxels < MF_CPU_SERIAL ? 1 : q->threads; }
+
+int mf_cpu_breaks(const char *what, int *stopped)
+{
+    int is;
+
+    if (mf_pulse_breaks(what)) {
+#pragma omp atomic write
+        *stopped = 1;
+    }
+#pragma omp atomic read
+    is = *stopped;
+    return is;
+}
 
 /* A chunk is so large that a plane has no more than MF_CPU_CHUNKS of them. */
 static size_t chunk_of(size_t plane)
@@ -28,6 +42,7 @@ static void run_chunk(const struct mf_cpu_pass *pass, size_t plane, size_t from,
     const size_t most = pass->phases > 1 ? MF_CPU_MANY : MF_CPU_BLOCK;
     double part[MF_CPU_SUMS];
 
+    mf_pulse_tell("field");
     memset(value, 0, (pass->sums + pass->maxima) * sizeof *value);
     for (size_t n; from < to; from += n) {
         n = to - from < most ? to - from : most;

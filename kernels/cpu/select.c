@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/cpu.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 /* Pieces of so many scores are dealt to threads. */
 static size_t pieces(size_t n) { return (n + MF_CPU_SERIAL - 1) / MF_CPU_SERIAL; }
@@ -33,6 +34,7 @@ static void count(struct mf_queue *q, size_t n, const float *score, int digit, u
     for (size_t p = 0; p < pieces(n); ++p) {
         uint32_t mine[MF_BINS] = {0};
 
+        mf_pulse_tell("cut");
         count_piece(p * MF_CPU_SERIAL, end_of(n, p), score, digit, prefix, mine);
         for (size_t b = 0; b < MF_BINS; ++b) {
             if (mine[b] == 0) continue;
@@ -50,6 +52,7 @@ static void ties(struct mf_queue *q, size_t planes, size_t plane, const float *s
     for (size_t z = 0; z < planes; ++z) {
         int64_t found = 0;
 
+        mf_pulse_tell("cut");
         for (size_t i = z * plane; i < (z + 1) * plane; ++i) found += is_tie(score[i], key);
         out[z] = found;
     }
@@ -70,8 +73,13 @@ static void mark(struct mf_queue *q, size_t n, const float *score, struct mf_cho
                  uint8_t *label)
 {
 #pragma omp parallel for num_threads(mf_cpu_threads(q, n)) schedule(static)
-    for (size_t i = 0; i < n; ++i)
-        if (mf_key_chosen(choice, score[i], i)) label[i] = value;
+    for (size_t p = 0; p < pieces(n); ++p) {
+        const size_t end = end_of(n, p);
+
+        mf_pulse_tell("cut");
+        for (size_t i = p * MF_CPU_SERIAL; i < end; ++i)
+            if (mf_key_chosen(choice, score[i], i)) label[i] = value;
+    }
 }
 
 static size_t list(struct mf_queue *q, size_t n, const float *score, struct mf_choice choice, size_t most,
@@ -80,14 +88,19 @@ static size_t list(struct mf_queue *q, size_t n, const float *score, struct mf_c
     size_t found = 0;
 
 #pragma omp parallel for num_threads(mf_cpu_threads(q, n)) schedule(static)
-    for (size_t i = 0; i < n; ++i) {
-        size_t at;
+    for (size_t p = 0; p < pieces(n); ++p) {
+        const size_t end = end_of(n, p);
 
-        if (!mf_key_chosen(choice, score[i], i)) continue;
+        mf_pulse_tell("cut");
+        for (size_t i = p * MF_CPU_SERIAL; i < end; ++i) {
+            size_t at;
+
+            if (!mf_key_chosen(choice, score[i], i)) continue;
 #pragma omp atomic capture
-        at = found++;
-        MF_ASSERT(at < most);
-        pick[at] = (struct mf_pick){i, score[i]};
+            at = found++;
+            MF_ASSERT(at < most);
+            pick[at] = (struct mf_pick){i, score[i]};
+        }
     }
     return found;
 }

@@ -96,7 +96,9 @@ int mf_whole(const struct mf_job *job)
     MF_TRY(mf_space_new(job->comm, job->queue, &job->micro->slab, &opts, &w.space));
     rc = mf_agree(job->comm, take(&w));
     for (int p = 0; rc == MF_OK && !job->dry && p < job->out->phases; ++p) {
+        mf_pulse_open();
         rc = one_phase(&w, p);
+        mf_pulse_close();
         if (rc == MF_OK) rc = mf_pulse_all(job->comm, "measuring");
     }
     mf_stage_close(&w.stage);

@@ -218,7 +218,7 @@ static int begin(struct mf_grid *r)
     else
         begin_anew(r);
     r->backend->field->project(r->queue, mf_grid_extent(r), r->optimiser.x);
-    return MF_OK;
+    return mf_pulse_all(r->comm, "start");
 }
 
 /* The objective of the last stage replaces the one of the gradient stages. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
 
@@ -17,6 +18,16 @@ static const double TOLERANCE = 0.25, TILT = 0.2, REACH = 1.5;
 
 enum { WAVES = 512, TRIALS = 1 << 18, BLOCK = 1024 };
 
+/* Fills voxels @p first to first + n. */
+static void make_noise(uint64_t seed, uint32_t stream, size_t first, size_t n, double fraction, float *x)
+{
+    for (size_t i = 0; i < n; ++i) {
+        const double v = fraction + NOISE * mf_random_normal(seed, stream, first + i);
+
+        x[i] = (float)(v < 0 ? 0 : v > 1 ? 1 : v);
+    }
+}
+
 void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fraction, uint64_t seed,
                     const struct mf_stage *stage, float *x)
 {
@@ -27,12 +38,9 @@ void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fra
             float *at = mf_stage_at(stage, x);
 
             run = mf_stage_run(stage, slab->count - z);
-            for (size_t i = 0; i < run * plane; ++i) {
-                double v = fraction[p] +
-                           NOISE * mf_random_normal(seed, MF_STREAM_START + (uint32_t)p, (slab->first + z) * plane + i);
-
-                at[i] = (float)(v < 0 ? 0 : v > 1 ? 1 : v);
-            }
+            for (size_t k = 0; k < run && mf_pulse("start") == MF_OK; ++k)
+                make_noise(seed, MF_STREAM_START + (uint32_t)p, (slab->first + z + k) * plane, plane, fraction[p],
+                           at + k * plane);
             mf_stage_put(stage, x, run * plane * sizeof *x);
         }
 }
@@ -130,7 +138,7 @@ size_t mf_start_layers(const struct mf_slab *slab, size_t fields, const double *
             float *at = mf_stage_at(stage, x);
 
             run = mf_stage_run(stage, slab->count - z);
-            for (size_t k = 0; k < run; ++k)
+            for (size_t k = 0; k < run && mf_pulse("start") == MF_OK; ++k)
                 lay(wave, waves, p + 1 < fields ? -size : size, fraction[p], seed, (uint32_t)p, dims,
                     slab->first + z + k, at + k * plane);
             mf_stage_put(stage, x, run * plane * sizeof *x);
@@ -140,10 +148,13 @@ size_t mf_start_layers(const struct mf_slab *slab, size_t fields, const double *
 
 void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, float *x)
 {
-    size_t n = mf_slab_voxels(slab);
+    const size_t plane = slab->dims[1] * slab->dims[2], n = mf_slab_voxels(slab);
 
     for (size_t p = 0; p < fields; ++p)
-        for (size_t i = 0; i < n; ++i) x[p * n + i] = label[i] == (fields == 1 ? 1 : p);
+        for (size_t z = 0; z < slab->count; ++z) {
+            mf_pulse_tell("start");
+            for (size_t i = z * plane; i < (z + 1) * plane; ++i) x[p * n + i] = label[i] == (fields == 1 ? 1 : p);
+        }
 }
 
 static void fix_run(size_t n, uint8_t phase, const uint8_t *fixed, const float *from, float *to)
@@ -160,6 +171,7 @@ void mf_start_fixed(const struct mf_slab *slab, size_t fields, const uint8_t *fi
         for (size_t z = 0, run; z < slab->count; z += run, x += run * plane) {
             const float *from;
 
+            mf_pulse_tell("start");
             run = mf_stage_run(stage, slab->count - z);
             from = mf_stage_get(stage, x, run * plane * sizeof *x);
             fix_run(run * plane, (uint8_t)(fields == 1 ? 1 : p), fixed + z * plane, from, mf_stage_at(stage, x));
@@ -209,6 +221,7 @@ static void refine(const struct mf_slab *from, const float *planes, ptrdiff_t fi
         for (size_t k = 0; k < run; ++k) {
             size_t at = (size_t)(stand(slab->first + z + k, slab->dims[0], from->dims[0], &f) - first);
 
+            mf_pulse_tell("start");
             refine_plane(planes + at * cplane, from->dims[1], from->dims[2], slab->dims[1], slab->dims[2], 1 - f,
                          out + k * plane);
             refine_plane(planes + (at + 1) * cplane, from->dims[1], from->dims[2], slab->dims[1], slab->dims[2], f,

@@ -12,7 +12,8 @@ enum { MF_START_CELLS = 3 /* an image of cells has at least so many */ };
 
 /**
  * Noise around the volume fractions: x_p = clamp(fraction_p + 0.1 N(0, 1)), keyed by seed and global voxel index. The
- * same field on any number of ranks. @p fraction: [fields]. Not collective.
+ * same field on any number of ranks. @p fraction: [fields]. Where a host asks for the end, this and the next one leave
+ * the field unfinished: ask mf_pulse_all(). Not collective.
  */
 void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fraction, uint64_t seed,
                     const struct mf_stage *stage, float *x);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
 #include "src/recon/start.h"
@@ -217,6 +218,7 @@ size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *f
             const double far = from_wall(&b, slab->dims, place.y, place.x);
             const double wall = fmin(1, fmax(0, half + 0.5 - far));
 
+            if (v == 0) mf_pulse_tell("start");
             for (size_t q = 0; q < run; ++q)
                 at[q * plane + i] = (float)((p + q + 1 == fields) == (share < 0.5) ? wall : 1 - wall);
         }

@@ -173,31 +173,47 @@ static void at_moments(call *run, const char *options, int moments, const char *
     mesoforge_close(h.session);
 }
 
-/* Stops a measure where it counts. */
-static int stop_counting(void *context, const char *what, double share)
+/* Stops a call where it hears a step of this name. */
+struct stopper {
+    const char *step;
+    int stopped;
+};
+
+static int stop_there(void *context, const char *what, double share)
 {
-    int *stopped = context;
+    struct stopper *s = context;
 
     (void)share;
-    *stopped += strcmp(what, "neighbours") == 0;
-    return *stopped == 0;
+    s->stopped += strcmp(what, s->step) == 0;
+    return s->stopped == 0;
 }
 
-/* A measure of seconds hears of a stop, and the session serves on. */
-static void inside_of_a_measure(void)
+/* Work of seconds hears of a stop in its midst, and the session serves on. */
+static void inside_of_work(void)
 {
     enum { WIDE = 160 };
+    static const struct {
+        const char *step, *options;
+    } work[] = {{"neighbours", "limit-to=2 measures=boundaries"},
+                {"S2_3D", "limit-to=48 descriptor-types=S2_3D"},
+                {"lineal paths", "limit-to=24 descriptor-types=LinealPathApproximation"},
+                {"correlations", "limit-to=24 descriptor-types=Correlations"}};
     uint8_t *wide = calloc(WIDE * WIDE, WIDE);
     const struct mesoforge_array a = {
         .type = "u1", .ndim = 3, .shape = {WIDE, WIDE, WIDE}, .stride = {WIDE * WIDE, WIDE, 1}, .data = wide};
     struct host h = start(&a);
     mesoforge_result *r = NULL;
-    int stopped = 0;
 
     for (size_t i = 0; wide && i < (size_t)WIDE * WIDE * WIDE; ++i) wide[i] = i / 5 % 3 == 0;
-    CHECK(mesoforge_on_progress(h.session, stop_counting, &stopped) == MESOFORGE_OK);
-    CHECK(mesoforge_characterize(h.session, h.field, "limit-to=2 measures=boundaries", &r) == MESOFORGE_STOPPED);
-    CHECK(stopped == 1 && !r);
+    for (size_t i = 0; i < sizeof work / sizeof *work; ++i) {
+        struct stopper s = {.step = work[i].step};
+        double end;
+
+        CHECK(mesoforge_on_progress(h.session, stop_there, &s) == MESOFORGE_OK);
+        end = work_now() + (SANITIZED ? 30 : 3);
+        CHECK(mesoforge_characterize(h.session, h.field, work[i].options, &r) == MESOFORGE_STOPPED);
+        CHECK_SAYS(s.stopped && !r && work_now() < end, "%s: heard %d times", s.step, s.stopped);
+    }
     CHECK(mesoforge_on_progress(h.session, NULL, NULL) == MESOFORGE_OK);
     CHECK(mesoforge_characterize(h.session, h.field, "limit-to=2", &r) == MESOFORGE_OK);
     mesoforge_result_free(r);
@@ -216,7 +232,7 @@ int main(int argc, char **argv)
                 volume[z][y][x] = sin(0.5 * x + 0.3 * y) + cos(0.4 * y - 0.2 * z) + sin(0.3 * z + 0.2 * x) > 0.4;
     srand48(7);
     CHECK(mkdtemp(folder) != NULL);
-    inside_of_a_measure();
+    inside_of_work();
     at_moments(measure_volume, measured, moments / 2, NULL);
     at_moments(make, made, moments / 4, NULL);
     at_moments(make, made, moments / 4, folder);

@@ -11,6 +11,7 @@
 #include "kernels/cpu/slices/slice.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 struct fft {
     fftwf_plan forward, inverse; /* real [mu][mv] -> x [mu][mv/2+1]; x -> real, destroys x */
@@ -274,7 +275,10 @@ static void fftw_eval(struct mf_slice_plan *plan, const struct mf_slice_task *ta
         struct area a;
         const struct mf_span mine = share(plan, task->x.count, &a);
 
-        for (size_t s = mine.first; s < mine.first + mine.count; ++s) one_slice(plan, task, s, &a);
+        for (size_t s = mine.first; s < mine.first + mine.count; ++s) {
+            mf_pulse_tell("S2");
+            one_slice(plan, task, s, &a);
+        }
     }
 }
 
@@ -296,13 +300,13 @@ static void add_energy(const struct mf_slice_plan *plan, const struct mf_view *x
 
 /* Slices [first, first + n) into values [levels][entries]. */
 static void one_group(const struct mf_slice_plan *plan, const struct mf_view *x, size_t first, size_t n, float *values,
-                      struct area *a)
+                      struct area *a, int *stopped)
 {
     const struct state *st = plan->state;
     const struct mf_slice_task task = {.values = values};
 
     memset(a->energy, 0, st->energies * sizeof *a->energy);
-    for (size_t s = first; s < first + n; ++s) add_energy(plan, x, s, a);
+    for (size_t s = first; s < first + n && !mf_cpu_breaks("S2", stopped); ++s) add_energy(plan, x, s, a);
     for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
         const struct mf_corr_level *v = &plan->level[l];
 
@@ -318,6 +322,7 @@ static void one_group(const struct mf_slice_plan *plan, const struct mf_view *x,
 static void fftw_total(struct mf_slice_plan *plan, const struct mf_view *x, size_t each, float *values)
 {
     const size_t groups = (x->count + each - 1) / each, size = plan->desc.levels * plan->entries;
+    int stopped = 0;
 
 #pragma omp parallel num_threads(plan->threads) if (plan->threads > 1 && groups > 1)
     {
@@ -325,8 +330,8 @@ static void fftw_total(struct mf_slice_plan *plan, const struct mf_view *x, size
         const struct mf_span mine = share(plan, groups, &a);
 
         for (size_t k = mine.first; k < mine.first + mine.count; ++k)
-            one_group(plan, x, k * each, x->count - k * each < each ? x->count - k * each : each, values + k * size,
-                      &a);
+            one_group(plan, x, k * each, x->count - k * each < each ? x->count - k * each : each, values + k * size, &a,
+                      &stopped);
     }
 }
 
@@ -359,12 +364,14 @@ static void cross_level(const struct mf_slice_plan *plan, size_t level, const st
 
 static void fftw_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, float *values)
 {
+    int stopped = 0;
+
 #pragma omp parallel num_threads(plan->threads) if (plan->threads > 1 && x->count > 1)
     {
         struct area a;
         const struct mf_span mine = share(plan, x->count, &a);
 
-        for (size_t s = mine.first; s < mine.first + mine.count; ++s) {
+        for (size_t s = mine.first; s < mine.first + mine.count && !mf_cpu_breaks("S2", &stopped); ++s) {
             load(x, s, a.plane);
             load(y, s, a.grad);
             pyramid(plan, a.plane);

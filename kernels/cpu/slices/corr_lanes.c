@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/slices/lanes.h"
 #include "src/base/bounds.h"
 #include "src/base/cut.h"
@@ -180,20 +181,6 @@ static size_t batch_pairs(const struct mf_slice_plan *plan, const struct mf_view
     return x->ss != 1 || x->sv == 1 ? 1 : side_by_side(plan, pairs, st->pairs);
 }
 
-/* The first thread hears what the host asks for, and tells the others. */
-static int is_stopped(size_t thread, int *stopped)
-{
-    int is;
-
-    if (thread == 0 && mf_pulse_breaks("S2")) {
-#pragma omp atomic write
-        *stopped = 1;
-    }
-#pragma omp atomic read
-    is = *stopped;
-    return is;
-}
-
 /* Batches of `each` pairs to threads, of which no more than have an area take part. */
 static void deal(struct mf_slice_plan *plan, const struct mf_lanes_job *job, size_t each)
 {
@@ -211,7 +198,7 @@ static void deal(struct mf_slice_plan *plan, const struct mf_lanes_job *job, siz
         for (size_t i = share.first; i < share.first + share.count; ++i) {
             struct mf_lanes_job mine = *job;
 
-            if (is_stopped(thread, &stopped)) break;
+            if (mf_cpu_breaks("S2", &stopped)) break;
             mine.first = i * each;
             mine.pairs = job->pairs - mine.first < each ? job->pairs - mine.first : each;
             if (job->total) mine.total += i * job->levels * job->entries;
@@ -231,6 +218,7 @@ static void deal_lines(struct mf_slice_plan *plan, const struct mf_lanes_job *jo
         mine.part = (size_t)omp_get_thread_num();
         mine.parts = (size_t)omp_get_num_threads();
         for (; mine.first < job->pairs; mine.first += each) {
+            mf_pulse_tell("S2");
             mine.pairs = job->pairs - mine.first < each ? job->pairs - mine.first : each;
             text_of(plan)->batch(&mine, &a);
             if (job->total) mine.total += job->levels * job->entries;

@@ -14,6 +14,7 @@
 #include "kernels/form/gram.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum {
     DEPTH = 96, /* anchors of a block */
@@ -330,14 +331,14 @@ static void areas_all(const struct mf_cpu_job *job, struct areas at[PARTS])
 
 /* Makes the channels of a chunk, if it exists. They are those of the next chunk, while the products of this one are
  * computed. */
-static void make_chunk(const struct mf_cpu_job *job, const struct areas *at, size_t number, size_t all)
+static void make_chunk(const struct mf_cpu_job *job, const struct areas *at, size_t number, size_t all, int *stopped)
 {
 #pragma omp for schedule(static, 1) nowait
     for (size_t p = 0; p < PARTS; ++p) {
         struct block b = begin(job, &at[p], (number * PARTS + p) * DEPTH, all);
 
         b.f = number % 2 ? at[p].h : at[p].f;
-        if (b.count > 0) make_panels(&b, (float *)(void *)at[p].rounded);
+        if (b.count > 0 && !mf_cpu_breaks("correlations", stopped)) make_panels(&b, (float *)(void *)at[p].rounded);
     }
 }
 
@@ -350,19 +351,21 @@ static void value(const struct mf_cpu_job *job, double *d)
     const size_t all = anchors.nu * anchors.nv, each = PARTS * DEPTH, lots = LOTS * (size_t)job->threads,
                  groups = products(&(struct chunk){.m = m}, (struct mf_span){0, 0});
     struct areas at[PARTS];
+    int stopped = 0;
 
     areas_all(job, at);
     fill_frames(job, m, &at[0]);
 #pragma omp parallel num_threads(job->threads) if (job->threads > 1)
     {
-        make_chunk(job, at, 0, all);
+        make_chunk(job, at, 0, all, &stopped);
 #pragma omp barrier
         for (size_t k = 0; k * each < all; ++k) {
             const struct chunk chunk = {m, at, k, all - k * each};
 
-            make_chunk(job, at, k + 1, all);
+            make_chunk(job, at, k + 1, all, &stopped);
 #pragma omp for schedule(dynamic)
-            for (size_t t = 0; t < lots; ++t) (void)products(&chunk, mf_cut(groups, lots, t));
+            for (size_t t = 0; t < lots; ++t)
+                if (!mf_cpu_breaks("correlations", &stopped)) (void)products(&chunk, mf_cut(groups, lots, t));
         }
 #pragma omp for schedule(dynamic)
         for (size_t i = 0; i < m->lags.channels; i += MF_MIRROR)
@@ -456,6 +459,7 @@ static void give_piece(const struct mf_cpu_job *job, const struct areas *at, siz
     for (size_t q = tiles.first * MF_TILE_ROWS; q < last; q += DEPTH) {
         const struct block b = begin(job, at, q, last);
 
+        mf_pulse_tell("correlations");
         make_rows(&b, at, whole);
         multiply_all(m, at, b.count, whole);
         give_back(&b, at, g, g + at->second);

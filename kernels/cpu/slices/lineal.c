@@ -10,6 +10,7 @@
 #include "kernels/cpu/slices/packed.h"
 #include "kernels/form/lineal.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum { WAYS = 16, RUN = MF_CPU_RUN, DIRECTIONS = MF_LINEAL_DIRECTIONS, FIELDS = 2, BLOCK = 4096 };
 enum { GROUP = 4, SIDES = 2 }; /* lengths of which one division serves; the phase and its complement */
@@ -131,8 +132,10 @@ ALWAYS void exact_run(const struct walk *w, size_t u, size_t v, struct ways *way
 
 MF_CPU_FAST static void walk_exact(const struct walk *w, struct ways *ways)
 {
-    for (size_t u = 0; u < w->nu; ++u)
+    for (size_t u = 0; u < w->nu; ++u) {
+        mf_pulse_tell("lineal path");
         for (size_t v = 0; v < w->nv; v += RUN) exact_run(w, u, v, ways);
+    }
 }
 
 /* Runs of one side from RUN columns of a row on. */
@@ -224,7 +227,8 @@ MF_CPU_FAST static void walk_sharp(const struct walk *w, int side, struct ways *
 {
     struct runs r;
 
-    for (size_t u = 0; u < w->nu; ++u)
+    for (size_t u = 0; u < w->nu; ++u) {
+        mf_pulse_tell("lineal path");
         for (size_t v = 0; v < w->nv; v += RUN) {
             begin(&r, w, side, u, v);
             do {
@@ -233,6 +237,7 @@ MF_CPU_FAST static void walk_sharp(const struct walk *w, int side, struct ways *
                 for (size_t k = 0; k < n; ++k) fold(r.y[k], ways[c + k].sum);
             } while (has_more(&r));
         }
+    }
 }
 
 /* x becomes the factors of the phase, y those of its complement. */
@@ -391,8 +396,10 @@ ALWAYS void gradient_run(const struct walk *w, const float *weight, size_t u, si
 
 MF_CPU_FAST static void walk_gradient(const struct walk *w, const float *weight, float *g, float (*slopes)[RUN])
 {
-    for (size_t u = 0; u < w->nu; ++u)
+    for (size_t u = 0; u < w->nu; ++u) {
+        mf_pulse_tell("lineal path");
         for (size_t v = 0; v < w->nv; v += RUN) gradient_run(w, weight, u, v, g, slopes);
+    }
 }
 
 /* Slopes of one direction's entries as weights of a run's sum: [SIDES][L + 1]. */

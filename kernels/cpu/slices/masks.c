@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/slices/pairs.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum { RUN = MF_CPU_RUN, WAYS = 16, PARTS = 4 /* masks are dealt to so many parts, whatever the threads */ };
 
@@ -114,13 +115,14 @@ static void value(const struct mf_cpu_job *job, double *d)
     const struct mf_masks *m = &st->m;
     const struct mf_cpu_level *level = job->level;
     const size_t stride = mf_cpu_frame_stride(&st->frame, level->nv);
+    int stopped = 0;
 
     mf_cpu_frame_fill(&st->frame, m->periodic, level, job->scratch);
     for (size_t e = 0; e < m->count; ++e) d[e] = 0;
 #pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
     for (int part = 0; part < PARTS; ++part)
         for (size_t u = 0; u < level->nu; ++u)
-            for (size_t v = 0; v < level->nv; v += RUN) {
+            for (size_t v = 0; v < level->nv && !mf_cpu_breaks("lineal paths", &stopped); v += RUN) {
                 const struct place p = {m, job->scratch + st->frame.left, stride, (int)v};
 
                 values_run(&p, level, (int)u, part, d);
@@ -198,6 +200,7 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
             for (size_t v = 0; v < level->nv; v += RUN) {
                 const struct place p = {m, job->scratch + st->frame.left, stride, (int)v};
 
+                mf_pulse_tell("lineal paths");
                 gradient_run(&p, level, (int)u, part, slope, g + st->frame.left);
             }
     }

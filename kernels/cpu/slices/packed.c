@@ -231,6 +231,7 @@ static void add_values(struct mf_slice_plan *plan, const struct fields *x, doubl
 {
     const size_t n = plan->desc.levels * plan->entries;
     const double most = plan->family->most > 0 ? plan->family->most : 1;
+    int stopped = 0;
 
     MF_ASSERT(x->at[0]->count <= plan->desc.count_max);
     for (size_t at = 0; at < x->at[0]->count; at += plan->slots) {
@@ -238,7 +239,7 @@ static void add_values(struct mf_slice_plan *plan, const struct fields *x, doubl
 
         const int wanted = threads_for(plan, count);
 
-        mf_pulse_tell("measuring");
+        if (mf_cpu_breaks("measuring", &stopped)) return;
         if (count < 2)
             (void)values(plan, x, at, 0, wanted);
         else {

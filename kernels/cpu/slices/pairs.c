@@ -12,6 +12,7 @@
 #include "kernels/form/gram.h"
 #include "kernels/slices/masks.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum {
     BLOCK = 1024, /* pixels that a thread takes at a time */
@@ -88,6 +89,7 @@ static void values_of(const struct work *w, const double *of)
 {
     const size_t n = w->level->nu * w->level->nv;
 
+    mf_pulse_tell("two points");
 #pragma omp parallel for num_threads(w->threads) schedule(static) if (w->threads > 1)
     for (size_t at = 0; at < n; at += BLOCK)
         mf_terms_values(&w->st->terms, of, n - at < BLOCK ? n - at : BLOCK, w->level->x + at, w->psi + at);

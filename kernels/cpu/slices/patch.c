@@ -19,6 +19,7 @@
 #include "src/base/bounds.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum { GROUP = 8, TAKES = 12 }; /* slices read side by side; arrays of a plan */
 
@@ -301,6 +302,7 @@ static void match(struct mf_slice_plan *p, const struct mf_view *x, float *pull)
     if (size == 0) return;
     prepare(p);
     for (size_t s = 0; s < x->count; ++s) {
+        mf_pulse_tell("patches");
         for (size_t f = 0; f < phases; ++f) gather(&x[f], s, 1, p->pixels + f * apart, 0);
         for (size_t l = 0; l < p->desc.levels; ++l) {
             if (p->level[l].is.on) match_level(p, &p->level[l], apart, pull + s * size);

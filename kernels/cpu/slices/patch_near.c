@@ -1,6 +1,7 @@
 /* See patch_near.h. Sixteen similar patches are compared with sixteen others: the others' coordinates are vectors,
  * which all of the first read. The first coordinates exclude most pairs. */
 #include "kernels/cpu/slices/patch_near.h"
+#include "src/base/pulse.h"
 
 #include <math.h>
 #include <string.h>
@@ -238,8 +239,11 @@ static void search(int threads, const struct mf_team *team, const struct mf_patc
 
     mf_patch_begin(threads, team, own, other);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, TOGETHER)
-    for (size_t leaf = 0; leaf < own->tree->leaves; ++leaf)
-        if (mf_team_has(team, leaf / TOGETHER)) search_leaf(compare, own, other, leaf, number);
+    for (size_t leaf = 0; leaf < own->tree->leaves; ++leaf) {
+        if (!mf_team_has(team, leaf / TOGETHER)) continue;
+        mf_pulse_tell("patches");
+        search_leaf(compare, own, other, leaf, number);
+    }
     share_found(team, own);
 }
 

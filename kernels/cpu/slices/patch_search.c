@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/slices/patch.h"
 #include "src/base/cut.h"
+#include "src/base/pulse.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define AVX512 __attribute__((target("avx512f")))
@@ -301,6 +302,7 @@ static void search_span(mf_patch_search *search, const struct mf_patch_block *al
         for (size_t g = span.first; g < span.first + span.count; ++g) {
             struct mf_patch_block s = *all;
 
+            mf_pulse_tell("patches");
             s.first = g * ROWS;
             s.from = from;
             s.to = panels - from < CHUNK ? panels : from + CHUNK;

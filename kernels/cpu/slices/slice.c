@@ -97,6 +97,7 @@ void mf_cpu_groups(struct mf_queue *q, size_t lanes, const struct mf_view *x, co
     for (size_t i = 0; i < from.count; i += wide) {
         const struct mf_cpu_group group = group_of(&from, &to, i, wide);
 
+        mf_pulse_tell("slices");
         work(args, &group, 0);
     }
 }

@@ -14,6 +14,7 @@
 #include "kernels/cpu/fftw_memory.h"
 #include "kernels/form/lag.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum { TILE = MF_SPACE_ALIGN / 2 }; /* points of a column */
 
@@ -128,11 +129,13 @@ static int space_plan(struct mf_queue *queue, const struct mf_space_desc *desc, 
 static void space_transform(struct mf_space_plan *p, size_t planes, const float *x, float *spectra)
 {
     const size_t ny = p->desc.ny, nx = p->desc.nx, used = p->my * p->row;
+    int stopped = 0;
 
 #pragma omp parallel for num_threads(p->threads) if (p->threads > 1)
     for (size_t k = 0; k < planes; ++k) {
         float *to = spectra + k * p->plane;
 
+        if (mf_cpu_breaks("S2_3D", &stopped)) continue;
         for (size_t y = 0; y < ny; ++y) {
             memcpy(to + y * p->row, x + (k * ny + y) * nx, nx * sizeof *to);
             memset(to + y * p->row + nx, 0, (p->row - nx) * sizeof *to);
@@ -188,9 +191,13 @@ MF_CPU_FAST static void products_column(const struct mf_space_plan *p, size_t ti
 static void space_products(struct mf_space_plan *p, size_t planes, const float *first, const float *second,
                            double *sums)
 {
+    int stopped = 0;
+
 #pragma omp parallel for num_threads(p->threads) if (p->threads > 1)
-    for (size_t t = 0; t < p->tiles; ++t)
+    for (size_t t = 0; t < p->tiles; ++t) {
+        if (mf_cpu_breaks("S2_3D", &stopped)) continue;
         products_column(p, t, planes, first, second, p->columns + (size_t)omp_get_thread_num() * p->column, sums);
+    }
 }
 
 /* One over the number of pairs at a lag. */
@@ -214,6 +221,7 @@ static void window_plane(struct mf_space_plan *p, size_t d, const double *sums, 
     const double fft = 1 / ((double)p->my * (double)p->mx), mean = sums[0];
     float *x = p->lags + d * p->plane;
 
+    mf_pulse_tell("S2_3D");
     for (size_t i = 0; i < p->plane; ++i) x[i] = i < 2 ? 0 : (float)sums[i];
     fftwf_execute_dft_c2r(p->back, (fftwf_complex *)(void *)x, x);
     for (long u = -reach; u <= reach; ++u)
@@ -235,6 +243,7 @@ static void slope_plane(const struct mf_space_plan *p, size_t d, double times, c
     const long reach = (long)p->desc.lag - 1;
     const double fft = times / ((double)p->my * (double)p->mx);
 
+    mf_pulse_tell("S2_3D");
     memset(x, 0, p->plane * sizeof *x);
     for (long u = -reach; u <= reach; ++u)
         for (long v = -reach; v <= reach; ++v) x[place(p, u, v)] = (float)(*slope++ * fft * norm_of(&p->desc, d, u, v));
@@ -259,6 +268,7 @@ MF_CPU_FAST static void adjoint_column(const struct mf_space_plan *p, size_t til
     const size_t lag = p->desc.lag, all = planes + 2 * (lag - 1);
     struct points_float *c = column + all;
 
+    mf_pulse_tell("S2_3D");
     for (size_t k = 0; k < all; ++k) column[k] = split(spectra + k * p->plane + tile * 2 * TILE);
     for (size_t d = 0; d < lag; ++d) c[d] = split(p->lags + d * p->plane + tile * 2 * TILE);
     for (size_t k = lag - 1; k < lag - 1 + planes; ++k)
@@ -283,6 +293,7 @@ static void add_plane(const struct mf_space_plan *p, float *x, float *g)
 {
     const size_t ny = p->desc.ny, nx = p->desc.nx;
 
+    mf_pulse_tell("S2_3D");
     fftwf_execute_dft_c2r(p->back, (fftwf_complex *)(void *)x, x);
     for (size_t y = 0; y < ny; ++y)
         for (size_t i = 0; i < nx; ++i) g[y * nx + i] += x[y * p->row + i];
@@ -312,6 +323,7 @@ MF_CPU_FAST static void across_plane(const struct mf_space_plan *p, const float 
 {
     enum { PIECE = 64 * 2 * TILE };
 
+    mf_pulse_tell("S2_3D");
     for (size_t from = 0; from < p->plane; from += PIECE) {
         const size_t end = from + PIECE < p->plane ? from + PIECE : p->plane;
 

@@ -12,6 +12,7 @@
 #include "kernels/form/lag.h"
 #include "kernels/form/structure_tensor.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum { WAYS = 16, RUN = MF_CPU_RUN, MAPS = MF_STRUCTURE_TENSOR_MAPS, SMOOTHED = MF_STRUCTURE_TENSOR_C };
 
@@ -318,6 +319,7 @@ static void value(const struct mf_cpu_job *job, double *d)
     for (size_t r = 0; r < st->lags; ++r) {
         double sum[MAPS];
 
+        mf_pulse_tell("structure tensor");
         products_at(&c, a.framed + origin(&c), offset_of(&c, st->lag[r]), sum);
         for (size_t m = 0; m < MAPS; ++m) d[m * st->lags + r] = share(&c, st->lag[r]) * sum[m];
     }
@@ -352,11 +354,13 @@ MF_CPU_FAST static void gather(const struct cells *c, const struct state *st, co
 {
     float sum[RUN];
 
-    for (size_t u = 0; u < c->nu; ++u)
+    for (size_t u = 0; u < c->nu; ++u) {
+        mf_pulse_tell("structure tensor");
         for (size_t v = 0; v < c->nv; v += RUN) {
             gather_run(st, c->stride, weight, t + u * c->stride + v, sum);
             memcpy(g + u * c->nv + v, sum, (c->nv - v < RUN ? c->nv - v : RUN) * sizeof *sum);
         }
+    }
 }
 
 /* Adds the gradient of the coherence to P and Q. */

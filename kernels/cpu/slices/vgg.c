@@ -22,6 +22,7 @@
 #include "kernels/slices/vgg.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 enum {
     ALIGN = 16,
@@ -187,6 +188,7 @@ static void gram_tile(const struct state *st, const struct mf_cpu_map *f, size_t
     const size_t groups = left < MF_TILE_GROUPS ? left : MF_TILE_GROUPS, rows = groups * MF_TILE_GROUP;
     double sum[MF_TILE_ROWS * PANEL] = {0};
 
+    mf_pulse_tell("VGG");
     for (size_t p = 0; p < n; p += DEPTH) {
         const float *const a = f->at + p * m + i, *const group[] = {a, a + MF_TILE_GROUP, a + 2 * MF_TILE_GROUP};
         float c[MF_TILE_ROWS * PANEL] = {0};

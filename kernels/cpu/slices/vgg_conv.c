@@ -6,6 +6,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/slices/winograd.h"
 #include "src/base/cut.h"
+#include "src/base/pulse.h"
 
 enum {
     TAPS = 9,
@@ -130,6 +131,7 @@ static void convolve_tiles(const struct mf_cpu_vgg_conv *k, size_t side, struct 
         mf_winograd_points(&w, x->at, x->nu, x->nv, tile, t, work);
     }
     for (size_t j = panels.first; j < end; ++j) {
+        mf_pulse_tell("VGG");
         mf_winograd_multiply(&w, j, j + 1 < end, tiles.count, work);
         for (size_t t = 0; t < tiles.count; ++t) {
             float y[MF_WINOGRAD_PIXELS * PANEL];

@@ -22,7 +22,7 @@ from .describe import Option, Options, options
 from .errors import DeviceError, Error, InputError, NumericalError, OutOfMemory, OutputError, Stopped, UsageError
 from .library import version
 from .measured import Comparison, Properties
-from .model import Made, Model, Predictions, load_model
+from .model import Made, Model, Predictions, Texts, load_model
 from .result import Characterization, Result, Structure, Target
 from .session import Session, Slab
 from .table import Table
@@ -69,6 +69,7 @@ __all__ = [
     "Structure",
     "Table",
     "Target",
+    "Texts",
     "UsageError",
     "characterize",
     "compare",

@@ -64,7 +64,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "model_load": (c_int, [c_void_p, c_char_p, c_char_p, POINTER(c_void_p)]),
     "model_json": (c_char_p, [c_void_p]),
     "model_predict": (c_int, [c_void_p, c_void_p, c_char_p, c_char_p, POINTER(c_void_p)]),
-    "model_generate": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_void_p)]),
+    "model_generate": (c_int, [c_void_p, c_void_p, c_char_p, c_char_p, POINTER(c_void_p)]),
     "model_free": (c_int, [c_void_p, c_void_p]),
     "field_target": (c_int, [c_void_p, c_char_p, c_void_p, POINTER(c_void_p)]),
     "target_load": (c_int, [c_void_p, c_char_p, POINTER(c_void_p)]),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import weakref
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
 from .errors import InputError, UsageError
 from .library import byref, c_void_p, lib
 from .result import Result
-from .session import _ALL_VALUES, Session, _words, default
+from .session import _ALL_VALUES, Session, _quoted, _words, default
 
 Progress = Optional[Callable[[str, Optional[float]], object]]
 
@@ -27,6 +27,15 @@ class Made(Result):
 
     def __array__(self, dtype=None, copy=None):
         return np.asarray(self.array, dtype)
+
+
+class Texts(Result):
+    """What a language model continues: `texts` behind the prompts, without them."""
+
+    @property
+    def texts(self) -> list[str]:
+        """A text for each prompt. `figures["results"]` has its tokens, too."""
+        return [one.get("text", "") for one in self.figures["results"]]
 
 
 class Predictions(Made):
@@ -116,17 +125,26 @@ class Model:
         said.outputs = self.facts["outputs"]
         return said
 
-    def generate(self, samples: int = 1, *, progress: Progress = None, **options: Any) -> Made:
-        """Makes samples [sample][y][x] by a model of train("unet", ..): `array`, and `arrays` with their conditions.
+    def generate(
+        self, what: int | str | Sequence[str] = 1, *, progress: Progress = None, **options: Any
+    ) -> Made | Texts:
+        """So many samples of a model of train("unet", ..), or the texts that continue one or several prompts.
 
-        options: those of `mesoforge generate` about samples, as seed=3, first=100, condition=["volume_fraction=0.3"].
+        options: those of `mesoforge generate` about samples, as seed=3, first=100, condition=["volume_fraction=0.3"],
+        or those of `mesoforge infer text-generation`, as max_new_tokens=40, temperature=0.7.
         """
+        prompts = [what] if isinstance(what, str) else None if isinstance(what, (int, np.integer)) else list(what)
+        words = " ".join(_quoted(prompt) for prompt in prompts or ())
+        if "\0" in words:
+            raise UsageError("a prompt has a character 0")
+        if prompts is None:
+            options["num_samples"] = what
 
         def ask(session, _, text, result):
-            return lib.mesoforge_model_generate(session, self._open(), text, result)
+            return lib.mesoforge_model_generate(session, self._open(), words.encode(), text, result)
 
         with self._session._call_of(progress):
-            return self._session._call_on(ask, (), {"num_samples": samples, **options}, Made)
+            return self._session._call_on(ask, (), options, Made if prompts is None else Texts)
 
     def close(self) -> None:
         """Frees the memory; results stay."""

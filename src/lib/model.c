@@ -16,7 +16,8 @@ int mf_lib_model_find(mesoforge_model *m)
     MF_TRY(mf_resident_find(m->path, &m->kind));
     m->verb = *m->kind->verb;
     m->verb.adopt = NULL;
-    m->verb.check = NULL; /* that of the kind: see work */
+    m->verb.check = NULL; /* that of the kind: see ask() */
+    m->verb.positional_max = 4096;
     return MF_OK;
 }
 
@@ -290,8 +291,8 @@ int mesoforge_model_predict(mesoforge_session *session, mesoforge_model *model, 
     return mf_lib_call_model(session, &asks, model, MF_MODEL_PREDICTS, inputs ? inputs : "", options, result);
 }
 
-int mesoforge_model_generate(mesoforge_session *session, mesoforge_model *model, const char *options,
-                             mesoforge_result **result)
+int mesoforge_model_generate(mesoforge_session *session, mesoforge_model *model, const char *prompts,
+                             const char *options, mesoforge_result **result)
 {
-    return mf_lib_call_model(session, &asks, model, MF_MODEL_MAKES, "", options, result);
+    return mf_lib_call_model(session, &asks, model, MF_MODEL_MAKES, prompts ? prompts : "", options, result);
 }

@@ -130,6 +130,10 @@ def models(alone, session):
     mesoforge.train("unet", data, arch="unet:width=16", epochs=1, results_dir=maker, session=session)
     made = [mesoforge.Model(os.path.join(maker, "model.safetensors"), session=one).generate(21, first=3, steps=2) for one in (alone, session)]
     check(np.array_equal(*made), "ranks make other samples")
+    language = os.path.join(sys.argv[2], "tests/fixtures/language/gpt2")
+    said = [mesoforge.Model(language, session=one, context=16, zero=zero).generate((), tokens=[5, 7, 9])
+            for one, zero in ((alone, 0), (session, 3))]
+    check(said[0].figures["results"][0]["tokens"] == said[1].figures["results"][0]["tokens"], "ranks say other tokens")
     left = mesoforge.Model(path, session=session, pp=COMM.size)  # ends with the session
     if COMM.size > 1:
         first, second = (mesoforge.Model(path, session=session) for _ in range(2))

@@ -12,6 +12,7 @@ import json
 import os
 import pickle
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -367,10 +368,36 @@ def samples(session):
         wanted = model.generate(2, condition=[f"class={model.facts['classes'][1]}"], **how)
         check(list(wanted["class"]) == [1, 1], f"classes {wanted['class']}")
         raises(mesoforge.UsageError, "predicts nothing", lambda: model.predict(all_of.array))
+        raises(mesoforge.UsageError, "reads no 'x'", lambda: model.generate("x"))
         raises(mesoforge.UsageError, "of the verb generate", lambda: model.generate(2, layers=["midblock"]))
         raises(mesoforge.UsageError, "1 to 268435456", lambda: model.generate(0))
         raises(mesoforge.UsageError, "takes class=", lambda: model.generate(1, condition=["x=3"]))
         raises(ArithmeticError, "of a callback", lambda: model.generate(10000, progress=fail))
+
+
+def texts(session):
+    """A language model that stays loaded continues texts as the verb does."""
+    fixtures = os.path.join(ROOT, "tests/fixtures")
+    os.mkdir("gpt2")
+    for name in ("language/gpt2/config.json", "language/gpt2/model.safetensors", "text/byte_level/tokenizer.json"):
+        shutil.copy(os.path.join(fixtures, name), "gpt2")
+    how, prompts = {"temperature": 2.0, "seed": 3, "max_new_tokens": 6}, ["the pore", "a 'b' \"c\"\n@-"]
+    want = [verb("infer text-generation", "gpt2", "--prompt", prompt, "--json", *typed(how))["results"][0] for prompt in prompts]
+    with mesoforge.load_model("gpt2", session=session, context=24, requests=2) as model:
+        for _ in range(2):
+            said = model.generate(prompts, **how)
+            check([plain(one) for one in said.figures["results"]] == plain(want), f"{said.figures}, and the verb {want}")
+            check(said.texts == [one["text"] for one in want], f"{said.texts}")
+        check(model.generate(prompts[1], **how).texts == said.texts[1:], "one prompt has another answer")
+        check(model.facts["family"] == "gpt2" and model.facts["context"] == 24 and model.bytes > 1000, f"{model.facts}")
+        raises(mesoforge.UsageError, "no text and no numbers", lambda: model.generate([]))
+        raises(mesoforge.UsageError, "contradict", lambda: model.generate("x", tokens=[1, 2]))
+        raises(mesoforge.UsageError, "room for", lambda: model.generate("x", max_new_tokens=100))
+        raises(mesoforge.UsageError, "of loading", lambda: model.generate("x", context=12))
+        raises(mesoforge.UsageError, "of the verb infer text-generation", lambda: model.generate("x", logits="x.npy"))
+        raises(mesoforge.UsageError, "predicts nothing", lambda: model.predict("x"))
+        raises(ArithmeticError, "of a callback", lambda: model.generate(["x"] * 3000, progress=fail, max_new_tokens=20, ignore_eos=True))
+        check(model.generate(prompts[1], **how).texts == said.texts[1:], "the answer changes behind one that was stopped")
 
 
 def fail(*_):
@@ -395,6 +422,7 @@ def models():
             check(plain(said) == plain(want["predictions"]), f"{kind}: {said}, and the verb {want['predictions']}")
             handle(kind, images, want["predictions"], session)
         samples(session)
+        texts(session)
         no_memory()
         mesoforge.synth(num_samples=24, questions=2, size=[16, 16], output="asked.h5", session=session)
         mesoforge.train("vqa", "asked.h5", epochs=1, results_dir="vqa", session=session)

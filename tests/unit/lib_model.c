@@ -171,7 +171,7 @@ static void refuses(mesoforge_session *s, mesoforge_session *other)
     says(mesoforge_model_predict(s, NULL, "@one", NULL, &r), MESOFORGE_USAGE, "no model of the session");
     says(mesoforge_model_predict(other, m, "@one", NULL, &r), MESOFORGE_USAGE, "no model of the session");
     says(mesoforge_model_free(other, m), MESOFORGE_USAGE, "no model of the session");
-    says(mesoforge_model_generate(s, m, NULL, &r), MESOFORGE_USAGE, "makes nothing");
+    says(mesoforge_model_generate(s, m, NULL, NULL, &r), MESOFORGE_USAGE, "makes nothing");
     says(mesoforge_model_predict(s, m, "@one", NULL, NULL), MESOFORGE_USAGE, "no place");
     says(mesoforge_model_predict(s, m, NULL, NULL, &r), MESOFORGE_USAGE, "no image");
     says(mesoforge_model_predict(s, m, "@one", "batch-size=2", &r), MESOFORGE_USAGE, "is an option of loading");

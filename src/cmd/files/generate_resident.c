@@ -207,9 +207,11 @@ static int ask(void *model, void *options, const char *const *files, size_t coun
     struct generate_job *job = model;
     const struct generate *o = options;
     struct mf_generator_wish wish;
-    int rc = mf_agree(job->session->comm, mf_generate_wishes(job, o, &wish));
+    int rc;
 
-    (void)files, (void)count;
+    if (count)
+        return mf_fail(MF_USAGE, "the model '%s' makes samples of noise, and reads no '%s'", o->by.model, files[0]);
+    rc = mf_agree(job->session->comm, mf_generate_wishes(job, o, &wish));
     if (rc == MF_OK) rc = answer(job, o, &wish, taker);
     free(wish.value);
     return rc;

@@ -35,7 +35,7 @@ void mf_prompt_free(struct mf_prompt *p)
 
 int mf_prompts_check(const struct mf_prompt_opts *o)
 {
-    const int given = (o->prompt != NULL) + (o->prompts != NULL) + (o->tokens.count > 0);
+    const int given = (o->prompt != NULL) + (o->prompts != NULL) + (o->tokens.count > 0) + (o->texts.count > 0);
 
     if (given == 1) return MF_OK;
     return mf_fail(MF_USAGE, given ? "--prompt, --prompts and --tokens contradict each other; leave one of them"
@@ -213,6 +213,8 @@ int mf_prompts_each(const struct mf_comm *comm, const struct mf_prompt_opts *opt
 {
     const struct reading r = {comm, opts, folder, tokenizer, how, take, context};
 
+    for (size_t i = 0; i < opts->texts.count; ++i) MF_TRY(take_text(&r, opts->texts.at[i], strlen(opts->texts.at[i])));
+    if (opts->texts.count) return MF_OK;
     if (opts->prompt) return take_prompt(&r);
     if (opts->prompts) return take_lines(&r);
     return take_numbers(&r, opts->tokens.count, of_longs, &opts->tokens);

@@ -10,6 +10,7 @@
 struct mf_prompt_opts {
     const char *prompt, *prompts; /* a text, @FILE or -; a file of JSON lines, or - */
     struct mf_longs tokens;
+    struct mf_texts texts; /* of a library's host, as they are; no option has them */
 };
 
 #define MF_PROMPT_ROWS(type, field)                                                                              \

@@ -1,5 +1,4 @@
 /* infer text-generation: a language model continues texts. */
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,58 +7,21 @@
 #include "io/micro.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/guest.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
+#include "src/base/pulse.h"
 #include "src/base/text.h"
 #include "src/cmd/infer_plan.h"
-#include "src/cmd/learn/prompts.h"
-#include "src/cmd/unused.h"
+#include "src/cmd/learn/text_opts.h"
+#include "src/cmd/resident.h"
 #include "src/gen/reply.h"
 #include "src/gen/stops.h"
 #include "src/model/language_files.h"
 #include "src/place/pipeline.h"
 #include "src/session/peaks.h"
-#include "src/text/unicode.h"
 
-struct generation {
-    struct mf_common common;
-    struct mf_prompt_opts from;
-    const char *logits, *plan, *map, *dtype, *offload;
-    struct mf_texts stop, keep;
-    long most, length, context, requests, top_k, tensor, stages, zero;
-    double temperature, top_p, repetition;
-    int ignore_eos, bare;
-};
-
-#define ROW(word, field, kind, standard, help) MF_OPT(generation, word, field, kind, standard, help)
-
-static const struct mf_opt rows[] = {
-    MF_PROMPT_ROWS(generation, from),
-    ROW("max-new-tokens", most, MF_LONG, NULL, "new tokens of a prompt, at most; left out: 20"),
-    ROW("max-length", length, MF_LONG, NULL, "tokens of a prompt and its new ones together, at most"),
-    ROW("temperature", temperature, MF_REAL, "0",
-        "0: the most probable token; above: drawn at random by --seed, the flatter the larger"),
-    ROW("top-k", top_k, MF_LONG, "0", "with a temperature: draw from so many of the most probable tokens; 0: from all"),
-    ROW("top-p", top_p, MF_REAL, "1",
-        "with a temperature: draw from the most probable tokens that have this share together"),
-    ROW("repetition-penalty", repetition, MF_REAL, "1",
-        "logits of tokens that came before are divided by it, or multiplied where they are below 0; 1: they stay"),
-    ROW("logits", logits, MF_TEXT, NULL, "write all logits of the prompt to this file: [token][vocabulary] (.npy)"),
-    ROW("stop", stop, MF_TEXTS, NULL, "texts before which an answer ends"),
-    ROW("ignore-eos", ignore_eos, MF_FLAG, NULL, "go on behind the token by which the model ends a text"),
-    ROW("bare", bare, MF_FLAG, NULL, "put no special tokens around a text"),
-    ROW("context", context, MF_LONG, NULL,
-        "positions of a prompt and its new tokens, at most; left out: those of the model. Memory is taken for the "
-        "longest of the texts that run together"),
-    ROW("requests", requests, MF_LONG, "8", "prompts that are continued at the same time, at most"),
-    ROW("tp", tensor, MF_LONG, NULL, "ranks that share every layer; left out: chosen"),
-    ROW("pp", stages, MF_LONG, NULL, "stages of a pipeline, each with some of the layers; left out: chosen"),
-    MF_MAP_ROW(generation),
-    MF_STREAM_ROWS(generation),
-    MF_DTYPE_ROWS(generation),
-    MF_INFER_PLAN_ROW(generation),
-    MF_OPT_END};
-static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+static const struct mf_opt *const tables[] = {mf_generation_rows, mf_common_opts, NULL};
 
 enum { USUAL = 20 };
 
@@ -209,6 +171,12 @@ static struct mf_request request_of(struct job *job, struct answer *a)
                                .context = a};
 }
 
+/* The host of a library may stop all ranks. Collective. */
+static int heed(const struct job *job)
+{
+    return mf_is_guest() ? mf_agree(job->session->comm, mf_pulse("tokens")) : MF_OK;
+}
+
 static int run_all(struct job *job)
 {
     const double began = mf_now();
@@ -224,6 +192,7 @@ static int run_all(struct job *job)
             if (added == 0) break;
             ++next;
         }
+        MF_TRY(heed(job));
         left = mf_engine_step(job->engine);
         if (left < 0) return -left;
         MF_TRY(job->rc);
@@ -282,27 +251,6 @@ static int print(const struct job *job)
 
 /* -- the verb -- */
 
-/* Left out it is 0. */
-static int check_count(const struct mf_session *s, const char *word, long value)
-{
-    if (value >= 1 || !mf_given(s, word)) return MF_OK;
-    return mf_fail(MF_USAGE, "--%s %ld: it must be at least 1", word, value);
-}
-
-static int check_stops(const struct mf_texts *stop)
-{
-    for (size_t k = 0; k < stop->count; ++k) {
-        struct mf_bytes repaired = {0};
-        size_t lost;
-
-        (void)mf_utf8_repair(stop->at[k], strlen(stop->at[k]), 0, &repaired, &lost);
-        mf_bytes_free(&repaired);
-        if (!*stop->at[k] || lost)
-            return mf_fail(MF_USAGE, "--stop: a text at which an answer ends %s", lost ? "is not UTF-8" : "is empty");
-    }
-    return MF_OK;
-}
-
 static int check(const struct mf_session *s, void *options)
 {
     const struct generation *o = options;
@@ -311,28 +259,7 @@ static int check(const struct mf_session *s, void *options)
     if (mf_arguments(s, &words) == 0)
         return mf_fail(MF_USAGE, "no model; try: mesoforge infer text-generation FOLDER --prompt TEXT");
     MF_TRY(mf_prompts_check(&o->from));
-    MF_TRY(check_count(s, "max-new-tokens", o->most));
-    MF_TRY(check_count(s, "max-length", o->length));
-    MF_TRY(check_count(s, "context", o->context));
-    MF_TRY(check_stops(&o->stop));
-    if (!(o->temperature >= 0) || !isfinite(o->temperature))
-        return mf_fail(MF_USAGE, "--temperature %g: it must be 0 or more", o->temperature);
-    if (!(o->top_p > 0 && o->top_p <= 1))
-        return mf_fail(MF_USAGE, "--top-p %g: it must be above 0 and at most 1", o->top_p);
-    if (!(o->repetition > 0) || !isfinite(o->repetition))
-        return mf_fail(MF_USAGE, "--repetition-penalty %g: it must be above 0", o->repetition);
-    if (o->top_k < 0 || o->top_k > INT32_MAX) return mf_fail(MF_USAGE, "--top-k %ld: it must be 0 or more", o->top_k);
-    if (o->common.seed < 0) return mf_fail(MF_USAGE, "--seed %ld: it must be 0 to %ld", o->common.seed, LONG_MAX);
-    if (o->logits && o->from.prompts)
-        return mf_fail(MF_USAGE, "--logits are of one prompt; try: --prompt or --tokens instead of --prompts");
-    if (o->requests < 1 || o->requests > MF_GEN_REQUESTS)
-        return mf_fail(MF_USAGE, "--requests must be 1 to %d, not %ld", MF_GEN_REQUESTS, o->requests);
-    if (o->temperature == 0) MF_UNUSED(s, "without --temperature the most probable token follows", "top-k", "top-p");
-    MF_UNUSED(s, "text goes to standard output", "output", "data_folder", "information");
-    MF_TRY(check_count(s, "tp", o->tensor));
-    MF_TRY(check_count(s, "pp", o->stages));
-    MF_TRY(mf_infer_check_streams(s, o->zero, o->offload, o->map));
-    return mf_infer_check_ways(s, o->tensor, o->stages);
+    return mf_generation_check(s, options);
 }
 
 /* Prompts of numbers need no tokenizer, and neither do their answers. */
@@ -383,34 +310,49 @@ static size_t pages_of_most(const struct job *job, size_t requests)
     return sum;
 }
 
-/* Room for what the prompts need, and no more. */
-static int find_work(struct job *job)
+static int read_model(struct job *job)
 {
     const struct generation *o = job->o;
-    struct mf_gen_work *w = &job->work;
     size_t stages;
     int has_weights;
 
     MF_TRY(mf_decoder_read(job->folder, &job->model, &has_weights));
     MF_TRY(mf_language_weigh(&job->model, o->dtype, &o->keep));
     MF_TRY(mf_place_map_stages(o->map, (size_t)job->session->comm->size, &stages));
-    *w = (struct mf_gen_work){.model = &job->model,
-                              .name = mf_name_base(job->folder),
-                              .requests = mf_min((size_t)o->requests, job->answers),
-                              .waits = 1,
-                              .logits = o->logits != NULL,
-                              .tensor = (size_t)o->tensor,
-                              .stages = o->map && !o->stages ? stages : (size_t)o->stages,
-                              .map = o->map,
-                              .zero = (int)o->zero,
-                              .host = strcmp(o->offload, "host") == 0,
-                              .deterministic = o->common.deterministic};
-    MF_TRY(mf_infer_check_host(job->session, w->host));
-    if (o->context) MF_TRY(mf_gen_check_context(&job->model, job->folder, (size_t)o->context));
-    for (size_t k = 0; k < job->answers; ++k) {
-        struct answer *a = job->answer[k];
+    job->work = (struct mf_gen_work){.model = &job->model,
+                                     .name = mf_name_base(job->folder),
+                                     .requests = (size_t)o->requests,
+                                     .waits = 1,
+                                     .logits = o->logits != NULL,
+                                     .tensor = (size_t)o->tensor,
+                                     .stages = o->map && !o->stages ? stages : (size_t)o->stages,
+                                     .map = o->map,
+                                     .zero = (int)o->zero,
+                                     .host = strcmp(o->offload, "host") == 0,
+                                     .deterministic = o->common.deterministic};
+    MF_TRY(mf_infer_check_host(job->session, job->work.host));
+    return o->context ? mf_gen_check_context(&job->model, job->folder, (size_t)o->context) : MF_OK;
+}
 
-        MF_TRY(find_most(o, o->context ? (size_t)o->context : job->model.context, k + 1, a));
+/* New tokens of all prompts. */
+static int find_all(struct job *job, size_t context)
+{
+    for (size_t k = 0; k < job->answers; ++k) MF_TRY(find_most(job->o, context, k + 1, job->answer[k]));
+    return MF_OK;
+}
+
+/* Room for what the prompts need, and no more. */
+static int find_work(struct job *job)
+{
+    const struct generation *o = job->o;
+    struct mf_gen_work *w = &job->work;
+
+    MF_TRY(read_model(job));
+    MF_TRY(find_all(job, o->context ? (size_t)o->context : job->model.context));
+    w->requests = mf_min(w->requests, job->answers);
+    for (size_t k = 0; k < job->answers; ++k) {
+        const struct answer *a = job->answer[k];
+
         w->context = mf_max(w->context, a->prompt.tokens.count + a->most);
         w->prompt = mf_max(w->prompt, a->prompt.tokens.count);
         w->made = mf_max(w->made, a->most);
@@ -462,7 +404,7 @@ static int work(struct job *job)
     return print(job);
 }
 
-static void give(struct job *job)
+static void give_answers(struct job *job)
 {
     for (size_t k = 0; k < job->answers; ++k) {
         mf_prompt_free(&job->answer[k]->prompt);
@@ -472,6 +414,13 @@ static void give(struct job *job)
         free(job->answer[k]);
     }
     free(job->answer);
+    job->answer = NULL;
+    job->answers = 0;
+}
+
+static void give(struct job *job)
+{
+    give_answers(job);
     mf_arena_give(job->session->arena, job->logits);
     mf_run_plan_free(&job->plan);
     mf_tokens_free(&job->stops);
@@ -520,3 +469,96 @@ const struct mf_cmd mf_cmd_infer_text_generation = {
     .remedy = "a smaller --context, or fewer --requests",
     .in_library = 1,
 };
+
+/* -- a model that stays loaded -- */
+
+/* Room for so many texts of the whole context. */
+static int find_room(struct job *job)
+{
+    struct mf_gen_work *w = &job->work;
+
+    MF_TRY(mf_language_read(job->folder, &job->model));
+    MF_TRY(read_model(job));
+    w->context = job->o->context ? (size_t)job->o->context : job->model.context;
+    MF_TRY(mf_gen_tokens(w->context, 0, &w->prompt, &w->made));
+    return mf_stops_read(job->folder, job->model.vocabulary, &job->stops);
+}
+
+static int load(struct mf_session *session, const struct mf_resident_kind *kind, void *options, const char *path,
+                void **model)
+{
+    struct job *job = MF_MUST(calloc(1, sizeof *job), "a model");
+
+    (void)kind;
+    *job = (struct job){.session = session, .o = options, .folder = path};
+    *model = job;
+    MF_TRY(mf_infer_same(session, path));
+    MF_TRY(mf_agree(session->comm, find_room(job)));
+    return open_engine(job);
+}
+
+static void unload(void *model)
+{
+    if (model) give(model);
+    free(model);
+}
+
+static void facts(const void *model, struct mf_json *to)
+{
+    const struct job *job = model;
+    const struct mf_language *m = mf_engine_says(job->engine);
+    struct mf_json *map = mf_json_object();
+
+    mf_json_text(map, "", job->session->backend->name); /* all of it */
+    MF_JSON(to, "family", mf_language_name(m->family), "vocabulary", m->vocabulary, "context",
+            mf_engine_context(job->engine), "requests", job->work.requests, "type", mf_type_name(m->weights), "map",
+            map);
+}
+
+/* The question has prompts and answers of its own. */
+static int answer_all(struct job *job)
+{
+    MF_TRY(mf_agree(job->session->comm, mf_prompts_check(&job->o->from)));
+    MF_TRY(mf_agree(job->session->comm, read_prompts(job)));
+    MF_TRY(mf_agree(job->session->comm, find_all(job, mf_engine_context(job->engine))));
+    MF_TRY(run_all(job));
+    return print(job);
+}
+
+static int continue_texts(void *model, void *options, const char *const *files, size_t count,
+                          const struct mf_resident_taker *taker)
+{
+    struct job *job = model;
+    struct generation *o = options;
+    const void *const loaded = job->o;
+    int rc;
+
+    (void)taker;
+    o->from.texts = (struct mf_texts){.count = count, .at = files};
+    job->o = o;
+    rc = answer_all(job);
+    for (size_t k = 0; rc != MF_OK && k < job->answers; ++k) mf_engine_drop(job->engine, job->answer[k]);
+    while (mf_engine_active(job->engine) > 0 && mf_engine_step(job->engine) >= 0) continue;
+    give_answers(job);
+    job->rc = MF_OK;
+    job->o = loaded;
+    return rc;
+}
+
+static const char *const loading[] = {"context",         "requests", "tp",   "pp",   "map", "zero",
+                                      "offload-weights", "dtype",    "keep", "plan", NULL};
+static const char *const asking[] = {"prompt",         "prompts",    "tokens",
+                                     "max-new-tokens", "max-length", "temperature",
+                                     "top-k",          "top-p",      "repetition-penalty",
+                                     "stop",           "ignore-eos", "bare",
+                                     "seed",           NULL};
+
+const struct mf_resident_kind mf_resident_text = {.verb = &mf_cmd_infer_text_generation,
+                                                  .loading = loading,
+                                                  .asking = asking,
+                                                  .makes = 1,
+                                                  .check = mf_generation_check,
+                                                  .open = load,
+                                                  .facts = facts,
+                                                  .ask = continue_texts,
+                                                  .close = unload};

@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/base/room.h"
 #include "src/base/streams.h"
 #include "src/model/fields.h"
 
@@ -240,12 +241,13 @@ static size_t volume_of(size_t voxels, const float *x)
 }
 
 /* The first ones of equal values are phase 1. */
-static void cut_phases(size_t voxels, const float *x, uint8_t *to)
+static int cut_phases(size_t voxels, const float *x, uint8_t *to)
 {
     const size_t volume = volume_of(voxels, x);
-    float *sorted = MF_MUST(malloc((voxels + 1) * sizeof *sorted), "a sample"), least;
+    float *sorted, least;
     size_t equal = volume;
 
+    MF_TRY(MF_ROOM(sorted, voxels + 1, "a sample of %zu voxels", voxels));
     memcpy(sorted, x, voxels * sizeof *sorted);
     qsort(sorted, voxels, sizeof *sorted, falling);
     least = volume > 0 ? sorted[volume - 1] : INFINITY;
@@ -256,15 +258,14 @@ static void cut_phases(size_t voxels, const float *x, uint8_t *to)
         if (x[i] == least && equal > 0) --equal;
     }
     free(sorted);
+    return MF_OK;
 }
 
-void mf_denoise_phases(int phases, int soft, size_t voxels, const float *x, uint8_t *to)
+int mf_denoise_phases(int phases, int soft, size_t voxels, const float *x, uint8_t *to)
 {
-    if (phases == 2 && soft) {
-        cut_phases(voxels, x, to);
-        return;
-    }
+    if (phases == 2 && soft) return cut_phases(voxels, x, to);
     for (size_t i = 0; i < voxels; ++i) to[i] = phases == 2 ? x[i] > 0 : largest(phases, x + i * (size_t)phases);
+    return MF_OK;
 }
 
 static double value_of(size_t channel, const double *mean, const double *deviation, float x)

@@ -78,8 +78,8 @@ void mf_denoise_scale(int phases, size_t count, const float *input, float *x);
 /** The way back, from one scaled sample [voxels][channels of the network]. Phases have one byte each: the sign, or the
  * largest channel. A @p soft sample is of a generator of one step. Its two phases keep the volume fraction of the grey
  * image: the largest values are phase 1. The sign would take soft borders from the smaller phase. Values of an image
- * are (x / MF_NOISE_DATA) deviation + mean [voxels][channels]. */
-void mf_denoise_phases(int phases, int soft, size_t voxels, const float *x, uint8_t *to);
+ * are (x / MF_NOISE_DATA) deviation + mean [voxels][channels]. MF_MEMORY. */
+int mf_denoise_phases(int phases, int soft, size_t voxels, const float *x, uint8_t *to);
 void mf_denoise_values(size_t voxels, size_t channels, const double *mean, const double *deviation, const float *x,
                        float *to);
 

@@ -273,8 +273,8 @@ int mf_generator_make(struct mf_generator *g, const struct mf_generator_wish *wi
     MF_TRY(mf_sample(&by, &wish->sampling, first, g->pass, made, made + g->pass * count_of(g)));
     if (g->card->phases)
         for (size_t r = 0; r < g->pass; ++r)
-            mf_denoise_phases(g->card->phases, g->card->denoise->start > 0, g->voxels, made + r * count_of(g),
-                              (uint8_t *)x + r * g->voxels);
+            MF_TRY(mf_denoise_phases(g->card->phases, g->card->denoise->start > 0, g->voxels, made + r * count_of(g),
+                                     (uint8_t *)x + r * g->voxels));
     else if (g->card->foreign)
         mf_foreign_bytes(g->pass * count_of(g), made, x);
     else if (mf_model_card_bytes(g->card))

@@ -12,7 +12,11 @@
 #include "src/model/rounded.h"
 #include "src/net/build.h"
 
-enum { PIECE = 1 << 16 /* numbers made at a time */ };
+enum {
+    PIECE = 1 << 16,  /* numbers made at a time */
+    NARROW = 1 << 15, /* narrow numbers copied at a time */
+    TAKEN = 1 << 20   /* numbers that ranks collect at a time */
+};
 
 /* Ranks with the same part of every layer. */
 static const struct mf_comm *data_of(const struct mf_weights *w) { return w->data ? w->data : w->comm; }
@@ -174,25 +178,34 @@ static void *number_of(const struct held *held, size_t i) { return (char *)held-
 /* Numbers [first, first + count) of those that are held. */
 static void put(struct mf_queue *queue, const struct held *held, size_t first, size_t count, const float *from)
 {
-    const size_t bytes = count * mf_type_bytes(held->type);
-    void *other = NULL;
+    char other[NARROW * sizeof(uint16_t)];
 
-    if (held->type != MF_F32) {
-        other = MF_MUST(malloc(bytes + 1), "weights on their way");
-        mf_narrow(held->type, count, from, other);
+    if (held->type == MF_F32) {
+        mf_place_put(queue, held->place, number_of(held, first), from, count * sizeof *from);
+        return;
     }
-    mf_place_put(queue, held->place, number_of(held, first), other ? other : from, bytes);
-    free(other);
+    for (size_t at = 0; at < count; at += NARROW) {
+        const size_t n = mf_min(count - at, NARROW);
+
+        mf_narrow(held->type, n, from + at, other);
+        mf_place_put(queue, held->place, number_of(held, first + at), other, n * mf_type_bytes(held->type));
+    }
 }
 
 static void get(struct mf_queue *queue, const struct held *held, size_t first, size_t count, float *to)
 {
-    const size_t bytes = count * mf_type_bytes(held->type);
-    void *other = held->type != MF_F32 ? MF_MUST(malloc(bytes + 1), "weights on their way") : NULL;
+    char other[NARROW * sizeof(uint16_t)];
 
-    mf_place_get(queue, held->place, other ? other : to, number_of(held, first), bytes);
-    if (other) mf_widen(held->type, count, other, to);
-    free(other);
+    if (held->type == MF_F32) {
+        mf_place_get(queue, held->place, to, number_of(held, first), count * sizeof *to);
+        return;
+    }
+    for (size_t at = 0; at < count; at += NARROW) {
+        const size_t n = mf_min(count - at, NARROW);
+
+        mf_place_get(queue, held->place, other, number_of(held, first + at), n * mf_type_bytes(held->type));
+        mf_widen(held->type, n, other, to + at);
+    }
 }
 
 /* -- start -- */
@@ -413,8 +426,10 @@ int mf_weights_has(const struct mf_weights *w, int v, enum mf_state state)
 void mf_weights_take(const struct mf_weights *w, int v, enum mf_state state, float *to)
 {
     const struct mf_shape whole = mf_value_whole(&w->net->value[v]);
+    const size_t all = mf_shape_count(&whole);
 
-    get_part_of(w, v, state, (struct mf_span){0, mf_shape_count(&whole)}, to);
+    for (size_t at = 0; at < all; at += TAKEN)
+        get_part_of(w, v, state, (struct mf_span){at, mf_min(all - at, TAKEN)}, to + at);
 }
 
 void mf_weights_put(const struct mf_weights *w, int v, enum mf_state state, const float *from)
@@ -428,9 +443,13 @@ void mf_weights_put(const struct mf_weights *w, int v, enum mf_state state, cons
         put(w->queue, &held, 0, held.part.count, from + held.part.first);
         return;
     }
-    own = MF_MUST(malloc(held.part.count * sizeof *own), "weights on their way");
-    for (size_t i = 0; i < held.part.count; ++i) own[i] = from[mf_runs_place(&runs, held.part.first + i)];
-    put(w->queue, &held, 0, held.part.count, own);
+    own = MF_MUST(malloc(PIECE * sizeof *own), "weights on their way");
+    for (size_t at = 0; at < held.part.count; at += PIECE) {
+        const size_t n = mf_min(held.part.count - at, PIECE);
+
+        for (size_t i = 0; i < n; ++i) own[i] = from[mf_runs_place(&runs, held.part.first + at + i)];
+        put(w->queue, &held, at, n, own);
+    }
     free(own);
 }
 

@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/json.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/model/weights.h"
 #include "src/net/build.h"
@@ -162,9 +163,11 @@ static int load_one(const struct mf_weights *w, struct mf_safetensors *file, int
     const struct mf_value *value = &w->net->value[v];
     const struct mf_shape whole = mf_value_whole(value);
     const size_t n = mf_shape_count(&whole);
-    float *numbers = MF_MUST(malloc(n * sizeof *numbers), "weights on their way");
-    int rc = mf_safetensors_read(file, value->name, (size_t)whole.n, whole.d, numbers);
+    float *numbers;
+    int rc;
 
+    MF_TRY(MF_ROOM(numbers, n, "'%.100s' of '%.300s'", value->name, mf_safetensors_path(file)));
+    rc = mf_safetensors_read(file, value->name, (size_t)whole.n, whole.d, numbers);
     if (rc == MF_OK) rc = check_finite(file, value, n, numbers);
     if (rc == MF_OK) mf_weights_put(w, v, MF_STATE_WEIGHT, numbers);
     free(numbers);

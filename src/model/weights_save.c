@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/model/weights.h"
 
 /* A part of a weight that rank 0 writes; value -1: it wants no more. */
@@ -52,12 +53,13 @@ static void serve(const struct mf_weights *w)
 static int write(const struct mf_weights *w, const char *path, const char *const *metadata)
 {
     const struct mf_net *net = w->net;
-    struct mf_safetensors_entry *entry = MF_MUST(calloc(net->values + 1, sizeof *entry), "names of weights");
-    struct source *source = MF_MUST(calloc(net->values + 1, sizeof *source), "places of weights");
+    struct mf_safetensors_entry *entry;
+    struct source *source = NULL;
     size_t count = 0;
-    int rc;
+    int rc = MF_ROOM(entry, net->values + 1, "the names of %zu arrays", net->values);
 
-    for (size_t v = 0; v < net->values; ++v) {
+    if (rc == MF_OK) rc = MF_ROOM(source, net->values + 1, "the names of %zu arrays", net->values);
+    for (size_t v = 0; rc == MF_OK && v < net->values; ++v) {
         const struct mf_value *value = &net->value[v];
         const struct mf_shape whole = mf_value_is_weight(value) ? mf_value_whole(value) : value->shape;
         struct mf_safetensors_entry *to = &entry[count];
@@ -69,7 +71,7 @@ static int write(const struct mf_weights *w, const char *path, const char *const
         memcpy(to->dims, whole.d, to->ndim * sizeof *to->dims);
         ++count;
     }
-    rc = mf_safetensors_write(path, metadata, count, entry);
+    if (rc == MF_OK) rc = mf_safetensors_write(path, metadata, count, entry);
     free(source);
     free(entry);
     return rc;

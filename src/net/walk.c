@@ -11,11 +11,12 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/net/phases.h"
 #include "src/net/region.h"
 #include "src/net/rounds.h"
 
-enum { PAGE = 4096, LINE = 64, NOTHING = 255 }; /* bytes of 255 are NaN */
+enum { PAGE = 4096, LINE = 64, NOTHING = 255 /* bytes of 255 are NaN */, COPIED = 1 << 20 /* bytes at a time */ };
 
 /* What a walk knows of a list. */
 struct track {
@@ -150,23 +151,22 @@ static void give_planned(struct mf_walk *walk)
 
 static int take_guarded(struct mf_walk *walk)
 {
-    walk->guarded = MF_MUST(calloc(walk->net->values + 1, sizeof *walk->guarded), "places");
+    MF_TRY(MF_ROOM(walk->guarded, walk->net->values + 1, "the places of %zu arrays", walk->net->values));
     for (size_t v = 0; v < walk->net->values; ++v) {
         const struct mf_value *value = &walk->net->value[v];
 
         if (value->base >= 0) continue;
         walk->guarded[v] = guarded_new(mf_shape_bytes(&value->shape));
-        if (!walk->guarded[v]) return mf_fail(MF_MEMORY, "no memory for '%s' by itself", value->name);
+        if (!walk->guarded[v]) return mf_room_none(mf_shape_bytes(&value->shape), "'%.300s' by itself", value->name);
         if (value->lasting) memset(walk->guarded[v], 0, mf_shape_bytes(&value->shape));
     }
     return MF_OK;
 }
 
-/* Where each memory is used for the last time. What lasts or is kept stays. */
-static ptrdiff_t *last_uses(const struct mf_list *list)
+/* Where each memory is used for the last time, into @p last [values]. What lasts or is kept stays. */
+static void find_last_uses(const struct mf_list *list, ptrdiff_t *last)
 {
     const struct mf_net *net = list->net;
-    ptrdiff_t *last = MF_MUST(malloc((net->values + 1) * sizeof *last), "last uses");
     struct mf_operand operand[MF_OPERANDS];
     struct mf_stretch *stretch;
     const size_t n = mf_stretches(list, &stretch);
@@ -187,18 +187,16 @@ static ptrdiff_t *last_uses(const struct mf_list *list)
 
         if (net->value[v].kept || net->value[root].lasting) last[root] = -1;
     }
-    return last;
 }
 
-/* Device memory is filled by copies from the host where it is not the host's. */
-static void fill(struct mf_queue *queue, char *device, size_t bytes, int with)
+/* By copies from the host. */
+static void fill_place(struct mf_queue *queue, enum mf_place place, char *to, size_t bytes, int with)
 {
-    const size_t most = 1 << 20;
-    char *piece = MF_MUST(malloc(most), "a piece");
+    const size_t most = mf_min(bytes, COPIED);
+    char *piece = MF_MUST(malloc(most + 1), "a piece of an array");
 
     memset(piece, with, most);
-    for (size_t at = 0; at < bytes; at += most)
-        queue->backend->put(queue, device + at, piece, bytes - at < most ? bytes - at : most);
+    for (size_t at = 0; at < bytes; at += most) mf_place_put(queue, place, to + at, piece, mf_min(bytes - at, most));
     queue->backend->sync(queue);
     free(piece);
 }
@@ -207,10 +205,24 @@ static void fill_planned(struct mf_walk *walk)
 {
     const struct mf_net *net = walk->net;
 
-    fill(walk->queue, walk->lasting[MF_PLACE_DEVICE], net->lasting[MF_PLACE_DEVICE], 0);
-    fill(walk->queue, walk->room[MF_PLACE_DEVICE], net->room[MF_PLACE_DEVICE], NOTHING);
+    fill_place(walk->queue, MF_PLACE_DEVICE, walk->lasting[MF_PLACE_DEVICE], net->lasting[MF_PLACE_DEVICE], 0);
+    fill_place(walk->queue, MF_PLACE_DEVICE, walk->room[MF_PLACE_DEVICE], net->room[MF_PLACE_DEVICE], NOTHING);
     if (net->lasting[MF_PLACE_HOST]) memset(walk->lasting[MF_PLACE_HOST], 0, net->lasting[MF_PLACE_HOST]);
     if (net->room[MF_PLACE_HOST]) memset(walk->room[MF_PLACE_HOST], NOTHING, net->room[MF_PLACE_HOST]);
+}
+
+static int take_tracks(struct mf_walk *w)
+{
+    const size_t values = w->net->values;
+
+    MF_TRY(MF_ROOM(w->started, values + 1, "the exchanges of %zu arrays", values));
+    MF_TRY(MF_ROOM(w->copied, values + 1, "the copies of %zu arrays", values));
+    MF_TRY(MF_ROOM(w->owed, values + 1, "the copies of %zu arrays", values));
+    for (size_t k = 0; k < w->net->lists; ++k) {
+        MF_TRY(MF_ROOM(w->track[k].call, w->net->list[k]->nodes + 1, "the operations of a network"));
+        MF_TRY(MF_ROOM(w->track[k].last, values + 1, "the last uses of %zu arrays", values));
+    }
+    return MF_OK;
 }
 
 int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *queue, enum mf_walk_mode mode,
@@ -226,21 +238,18 @@ int mf_walk_open(struct mf_walk **walk, struct mf_net *net, struct mf_queue *que
     w->name = mf_segment_name(queue);
     if (given) w->given = *given;
     rc = mode == MF_WALK_CHECKED ? take_guarded(w) : take_planned(w);
+    if (rc == MF_OK) rc = take_tracks(w);
     if (rc != MF_OK) {
         mf_walk_close(w);
         return rc;
     }
     if (mode == MF_WALK_PLANNED) fill_planned(w);
-    w->started = MF_MUST(calloc(net->values + 1, sizeof *w->started), "exchanges");
-    w->copied = MF_MUST(calloc(net->values + 1, sizeof *w->copied), "copies");
-    w->owed = MF_MUST(calloc(net->values + 1, sizeof *w->owed), "copies");
     for (size_t k = 0; k < net->lists; ++k) {
         const struct mf_list *list = net->list[k];
         struct track *track = &w->track[k];
 
-        track->call = MF_MUST(calloc(list->nodes + 1, sizeof *track->call), "calls");
         for (size_t i = 0; i < list->nodes; ++i) fill_call(w, list, &list->node[i], &track->call[i]);
-        track->last = last_uses(list);
+        find_last_uses(list, track->last);
     }
     w->rounds = mf_rounds_new(net, queue);
     w->number[MF_NUMBER_LOSS_SCALE] = 1;
@@ -479,18 +488,21 @@ static int is_finite(enum mf_type type, const void *bytes, size_t n)
 static void hunt(struct mf_walk *walk, const struct mf_list *list, const struct mf_node *node)
 {
     struct mf_operand operand[MF_OPERANDS];
+    char *copy = MF_MUST(malloc(COPIED), "a piece of an array");
 
     for (size_t j = mf_node_operands(node, operand); j-- > 0 && !walk->bad;) {
         const struct mf_value *value = &walk->net->value[operand[j].value];
-        const size_t bytes = mf_shape_bytes(&value->shape);
-        void *copy;
+        const char *array;
 
         if (!(operand[j].access & MF_WRITES) || value->role == MF_ROLE_WORK) continue;
-        copy = MF_MUST(malloc(bytes + 1), "a copy of an array");
-        mf_place_get(walk->queue, value->place, copy, mf_walk_at(walk, list, operand[j].value), bytes);
-        if (!is_finite(value->shape.type, copy, mf_shape_count(&value->shape))) walk->bad = node;
-        free(copy);
+        array = mf_walk_at(walk, list, operand[j].value);
+        for (size_t at = 0, n; !walk->bad && at < mf_shape_bytes(&value->shape); at += n) {
+            n = mf_min(mf_shape_bytes(&value->shape) - at, COPIED);
+            mf_place_get(walk->queue, value->place, copy, array + at, n);
+            if (!is_finite(value->shape.type, copy, n / mf_type_bytes(value->shape.type))) walk->bad = node;
+        }
     }
+    free(copy);
 }
 
 /* Rows that a node leaves as they were are not what it wrote. What came back in earlier rounds stays. */
@@ -502,13 +514,9 @@ static void clear(struct mf_walk *walk, const struct mf_list *list, const struct
     if (mf_op_is_trade(node->op) && mf_node_comes_back(node) && mf_rounds_over(walk->rounds)) return;
     for (size_t j = mf_node_operands(node, operand); j-- > 0;) {
         const struct mf_value *value = &walk->net->value[operand[j].value];
-        const size_t bytes = mf_shape_bytes(&value->shape);
-        void *zeros;
-
         if (operand[j].access != MF_WRITES || value->role == MF_ROLE_GRADIENT) continue; /* it may add to these */
-        zeros = MF_MUST(calloc(1, bytes + 1), "zeros");
-        mf_place_put(walk->queue, value->place, mf_walk_at(walk, list, operand[j].value), zeros, bytes);
-        free(zeros);
+        fill_place(walk->queue, value->place, mf_walk_at(walk, list, operand[j].value), mf_shape_bytes(&value->shape),
+                   0);
     }
 }
 

@@ -71,12 +71,15 @@ static void ascending(const struct mf_target *t, int *order)
 /** Cross-correlations of (a, b) at lag r are those of (b, a) at -r: the window from its end. */
 static void put_turned(struct mf_json *at, const char *key, const double *window, size_t width)
 {
-    size_t n = width * width;
-    double *turned = MF_MUST(malloc(n * sizeof *turned), "a window");
+    struct mf_json *table = mf_json_array();
 
-    for (size_t i = 0; i < n; ++i) turned[i] = window[n - 1 - i];
-    mf_json_table(at, key, turned, width, width);
-    free(turned);
+    for (size_t row = width; row-- > 0;) {
+        struct mf_json *turned = mf_json_array();
+
+        for (size_t i = width; i-- > 0;) mf_json_real(turned, NULL, window[row * width + i]);
+        mf_json_put(table, NULL, turned);
+    }
+    mf_json_put(at, key, table);
 }
 
 /* S2_3D at lag @p d along axis @p axis. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 enum { EDGE = 8 /* cells of a row, where a set is viewed */ };
@@ -142,10 +143,13 @@ static const char *title_of(const struct mf_dataset *set, struct mf_figure *f)
 
 static int view(const struct mf_show *show, const struct mf_dataset *set, struct mf_figure *f)
 {
-    uint32_t *id = MF_MUST(malloc((set->samples + 1) * sizeof *id), "samples");
-    const size_t n = list(set, id);
-    const int rc = n ? draw(show, set, n, id, f) : mf_fail(MF_INPUT, "'%s' has no complete sample", set->path);
+    uint32_t *id;
+    size_t n;
+    int rc;
 
+    MF_TRY(MF_ROOM(id, set->samples + 1, "the samples of '%.300s'", set->path));
+    n = list(set, id);
+    rc = n ? draw(show, set, n, id, f) : mf_fail(MF_INPUT, "'%s' has no complete sample", set->path);
     free(id);
     return rc;
 }

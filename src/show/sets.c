@@ -1,4 +1,5 @@
 /* See sets.h: reading and measuring. */
+#include "src/base/room.h"
 #include "src/show/sets_impl.h"
 
 #include <math.h>
@@ -55,7 +56,7 @@ static int choose(struct mf_sets *s, int which, const char *split)
     if (!split) split = set->count[MF_VALIDATION] ? mf_split_names[MF_VALIDATION] : "all";
     all = strcmp(split, "all") == 0;
     s->split[which] = split;
-    s->id[which] = MF_MUST(malloc(set->samples * sizeof *s->id[which]), "samples");
+    MF_TRY(MF_ROOM(s->id[which], set->samples, "the samples of '%.300s'", set->path));
     for (size_t i = 0; i < set->samples; ++i)
         if (all ? !set->status || set->status[i] == 1
                 : set->split[i] < MF_SPLITS && strcmp(mf_split_names[set->split[i]], split) == 0)
@@ -214,7 +215,7 @@ static int halve(const struct mf_sets *s, uint8_t *half)
 
     for (size_t i = 0; i < n; ++i) half[i] = i >= (n + 1) / 2;
     if (set->overlaps) return MF_OK;
-    label = MF_MUST(calloc(n, sizeof *label), "labels");
+    MF_TRY(MF_ROOM(label, n, "the labels of %zu samples", n));
     for (size_t i = 0; set->label && i < n; ++i) label[i] = set->label[s->id[MF_SETS_REAL][i]];
     rc = mf_split_make(n, set->label ? label : NULL, set->classes, part, 0, half);
     for (size_t i = 0; i < n; ++i) half[i] = half[i] != MF_TRAIN;
@@ -224,9 +225,9 @@ static int halve(const struct mf_sets *s, uint8_t *half)
 
 static int measure_real(const struct mf_show *show, struct mf_sets *s)
 {
-    uint8_t *half = MF_MUST(calloc(s->n[MF_SETS_REAL], 1), "halves");
+    uint8_t *half = mf_room(s->n[MF_SETS_REAL], 1, "the halves of %zu samples", s->n[MF_SETS_REAL]);
     struct reading r = {.sets = s, .which = MF_SETS_REAL, .half = half};
-    int rc = begin(show, s, MF_SETS_REAL, &s->of[MF_SETS_REAL]);
+    int rc = half ? begin(show, s, MF_SETS_REAL, &s->of[MF_SETS_REAL]) : MF_MEMORY;
 
     for (int k = 0; rc == MF_OK && k < 2; ++k) rc = begin(show, s, MF_SETS_REAL, &s->half[k]);
     if (rc == MF_OK) rc = halve(s, half);
@@ -283,8 +284,9 @@ static int measure_made(const struct mf_show *show, struct mf_sets *s)
     MF_TRY(mf_agree(show->comm, rc));
     r.to[0] = s->of[MF_SETS_MADE];
     parts = mf_set_measures_parts(r.to[0]);
-    if (s->shape.phases) r.fraction = MF_MUST(calloc(s->n[MF_SETS_MADE] * parts, sizeof *r.fraction), "fractions");
-    rc = mf_agree(show->comm, read_own(show, &r));
+    if (s->shape.phases)
+        rc = MF_ROOM(r.fraction, s->n[MF_SETS_MADE] * parts, "the fractions of %zu samples", s->n[MF_SETS_MADE]);
+    rc = mf_agree(show->comm, rc == MF_OK ? read_own(show, &r) : rc);
     if (rc == MF_OK) mf_set_measures_sum(show->comm, r.to[0]);
     if (rc == MF_OK && r.fraction) { /* each is a number of one rank, and 0 of the others */
         mf_comm_sum(show->comm, s->n[MF_SETS_MADE] * parts, r.fraction);

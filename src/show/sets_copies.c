@@ -4,6 +4,7 @@
 
 #include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/show/sets_impl.h"
 
 /* Without an option, as many samples are searched as a core compares in about half a minute. */
@@ -95,9 +96,10 @@ static int count(const struct mf_show *show, struct mf_sets *s, struct reading *
 {
     const struct mf_dataset *real = s->set[MF_SETS_REAL];
     const size_t queries = s->copies.n[0] + s->copies.n[1];
-    struct mf_set_nearest *near = MF_MUST(calloc(queries + 1, sizeof *near), "copies");
-    int rc = mf_set_copies_begin(show->home, real->dims, real->phases, real->inputs, queries, &r->copies);
+    struct mf_set_nearest *near;
+    int rc = MF_ROOM(near, queries + 1, "%zu samples that may be copies", queries);
 
+    if (rc == MF_OK) rc = mf_set_copies_begin(show->home, real->dims, real->phases, real->inputs, queries, &r->copies);
     if (rc == MF_OK) rc = compare(show, s, r);
     rc = mf_agree(show->comm, rc);
     if (rc == MF_OK) rc = mf_set_copies_finish(show->comm, r->copies, near);
@@ -132,6 +134,21 @@ size_t mf_sets_closest(const struct mf_sets *s, size_t k, size_t *place)
     return found;
 }
 
+/* For @p most samples of each set, and for one. Local. */
+static int take_memory(struct mf_sets *s, size_t most, struct reading *r)
+{
+    const struct mf_dataset *real = s->set[MF_SETS_REAL];
+
+    for (int k = 0; k < MF_SETS; ++k) {
+        const size_t all = k == MF_SETS_REAL ? real->count[MF_VALIDATION] : s->n[MF_SETS_MADE];
+        const size_t n = most < all ? most : all;
+
+        MF_TRY(MF_ROOM(s->copies.id[k], n + 1, "%zu samples that may be copies", n));
+        MF_TRY(MF_ROOM(s->copies.near[k], n + 1, "%zu samples that may be copies", n));
+    }
+    return MF_ROOM(r->x, real->dims[0] * real->dims[1] * real->dims[2] * real->inputs, "a sample");
+}
+
 int mf_sets_count_copies(const struct mf_show *show, long wanted, struct mf_sets *s)
 {
     const struct mf_dataset *real = s->set[MF_SETS_REAL];
@@ -139,17 +156,14 @@ int mf_sets_count_copies(const struct mf_show *show, long wanted, struct mf_sets
     struct reading r = {.rc = MF_OK};
     int rc;
 
-    for (int k = 0; k < MF_SETS; ++k) {
-        const size_t all = k == MF_SETS_REAL ? real->count[MF_VALIDATION] : s->n[MF_SETS_MADE];
-
-        s->copies.id[k] = MF_MUST(calloc((most < all ? most : all) + 1, sizeof **s->copies.id), "copies");
-        s->copies.near[k] = MF_MUST(calloc((most < all ? most : all) + 1, sizeof **s->copies.near), "copies");
+    rc = mf_agree(show->comm, take_memory(s, most, &r));
+    if (rc != MF_OK || !most) {
+        free(r.x);
+        return rc;
     }
-    if (!most) return MF_OK;
     s->copies.n[MF_SETS_REAL] =
         spread(real->count[MF_VALIDATION], real->id[MF_VALIDATION], most, s->copies.id[MF_SETS_REAL]);
     s->copies.n[MF_SETS_MADE] = spread(s->n[MF_SETS_MADE], s->id[MF_SETS_MADE], most, s->copies.id[MF_SETS_MADE]);
-    r.x = MF_MUST(calloc(real->dims[0] * real->dims[1] * real->dims[2] * real->inputs, sizeof *r.x), "a sample");
     rc = count(show, s, &r);
     if (rc == MF_OK) count_nearer(&s->copies);
     free(r.x);

@@ -11,6 +11,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/show/training.h"
 
@@ -177,8 +178,9 @@ static int is_new(const struct lines *lines, size_t i)
 
 static int draw_training(const struct lines *lines, const char *path, struct mf_figure *figure)
 {
-    double(*rows)[MF_TRAINING_COLUMNS] = MF_MUST(malloc(lines->count * sizeof *rows), "a picture");
+    double(*rows)[MF_TRAINING_COLUMNS];
 
+    MF_TRY(MF_ROOM(rows, lines->count, "the %zu rows of '%.300s'", lines->count, path));
     for (size_t i = 0; i < lines->count; ++i) memcpy(rows[i], lines->row[i].training, sizeof *rows);
     mf_figure_training(figure, lines->count, (const double(*)[MF_TRAINING_COLUMNS])rows);
     free(rows);

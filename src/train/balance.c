@@ -9,6 +9,7 @@
 #include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/place/pipeline.h"
 
 static const double SKEW = 0.15, GAIN = 0.05; /* of the longest time of a stage */
@@ -73,6 +74,12 @@ size_t mf_balance_bytes(const struct mf_network *n)
     return bytes_here(&w);
 }
 
+static int take_names(struct moved *m, size_t values)
+{
+    MF_TRY(MF_ROOM(m->array, values * MF_STATES + 1, "the names of %zu arrays", values));
+    return MF_ROOM(m->name, values + 1, "the names of %zu arrays", values);
+}
+
 static int take(struct mf_trainer *t, struct moved *m)
 {
     const struct mf_net *net = t->network.net;
@@ -82,9 +89,7 @@ static int take(struct mf_trainer *t, struct moved *m)
     own.stages = NULL;
     m->memory = at =
         mf_arena_take(t->queue->host, mf_balance_bytes(&t->network), "weights on their way to another stage");
-    MF_TRY(mf_agree(t->comm, at ? MF_OK : MF_MEMORY));
-    m->array = MF_MUST(calloc(net->values * MF_STATES + 1, sizeof *m->array), "weights on their way");
-    m->name = MF_MUST(calloc(net->values + 1, sizeof *m->name), "weights on their way");
+    MF_TRY(mf_agree(t->comm, at ? take_names(m, net->values) : MF_MEMORY));
     for (size_t v = 0; v < net->values; ++v) {
         if (!mf_value_is_weight(&net->value[v])) continue;
         for (int s = 0; !net->value[v].weight->elsewhere && s < MF_STATES; ++s) {

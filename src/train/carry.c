@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/base/room.h"
 #include "src/base/streams.h"
 #include "src/base/text.h"
 
@@ -68,9 +69,14 @@ static int compare_with(const void *name, const void *entry)
     return strcmp(name, (*y)->name);
 }
 
+static int take_names(struct mf_carry *c, size_t values)
+{
+    MF_TRY(MF_ROOM(c->weight, values + 1, "the names of %zu arrays", values));
+    return MF_ROOM(c->by_name, values + 1, "the names of %zu arrays", values);
+}
+
 static void sort_names(struct mf_carry *c)
 {
-    c->by_name = MF_MUST(malloc((c->weights + 1) * sizeof *c->by_name), "weights that are carried over");
     for (size_t k = 0; k < c->weights; ++k) c->by_name[k] = &c->weight[k];
     qsort(c->by_name, c->weights, sizeof *c->by_name, compare_names);
 }
@@ -85,8 +91,7 @@ int mf_carry_take(const struct mf_trainer *t, struct mf_carry **carry)
     c->arena = t->queue->host;
     c->experts = t->experts;
     c->memory = at = mf_arena_take(c->arena, mf_carry_bytes(n), "weights that are carried over");
-    MF_TRY(mf_agree(t->comm, at ? MF_OK : MF_MEMORY));
-    c->weight = MF_MUST(calloc(n->net->values + 1, sizeof *c->weight), "weights that are carried over");
+    MF_TRY(mf_agree(t->comm, at ? take_names(c, n->net->values) : MF_MEMORY));
     for (size_t v = 0; v < n->net->values; ++v) {
         const struct mf_value *value = &n->net->value[v];
         struct mf_carried *to = &c->weight[c->weights];

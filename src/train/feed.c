@@ -6,6 +6,7 @@
 #include "kernels/form/draw.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/train/train_priv.h"
 
 /* A batch on its way, oldest first in a ring. */
@@ -43,16 +44,18 @@ static void count_bytes(const struct mf_network *n, size_t batch, size_t *filled
 
 static size_t loads_of(const struct mf_queue *queue) { return mf_apart(queue) ? MF_AHEAD_TRAIN : 1; }
 
-void mf_feed_open(struct mf_scorer *m)
+int mf_feed_open(struct mf_scorer *m)
 {
     const size_t loads = loads_of(m->queue);
-    struct mf_feeder *f = MF_MUST(calloc(1, sizeof *f), "batches on their way");
     size_t filled, blank, bytes;
+    struct mf_feeder *f;
     char *at;
 
     count_bytes(m->network, m->batch, &filled, &blank);
     bytes = loads * filled + blank + 1;
-    f->memory = at = MF_MUST(malloc(bytes), "batches on their way");
+    MF_TRY(MF_ROOM(at, bytes, "batches on their way"));
+    f = MF_MUST(calloc(1, sizeof *f), "batches on their way");
+    f->memory = at;
     if (m->queue->backend->pin) m->queue->backend->pin(m->queue, f->memory, bytes);
     for (size_t i = 0; i < loads; ++i, at += filled) f->load[i].filled = at;
     for (size_t k = 0; k < m->network->inputs; ++k) {
@@ -64,6 +67,7 @@ void mf_feed_open(struct mf_scorer *m)
         at += mf_whole_lines(bytes_of(m->network, k) / m->batch);
     }
     m->feeder = f;
+    return MF_OK;
 }
 
 void mf_feed_close(struct mf_scorer *m)

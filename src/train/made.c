@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/model/unet.h"
 #include "src/train/learn_diffuse.h"
 #include "src/train/train_priv.h"
@@ -73,20 +74,18 @@ static size_t each_of(const struct mf_scorer *m, const char *name)
     return 0;
 }
 
-static float *take_floats(size_t n) { return MF_MUST(calloc(n + 1, sizeof(float)), "samples that are made"); }
-
-static struct maker maker_of(struct mf_scorer *m)
+/* Local. */
+static int maker_open(struct mf_scorer *m, struct maker *k)
 {
-    struct maker k = {.m = m, .denoise = mf_task_denoiser(m->task), .count = each_of(m, MF_DENOISE_X)};
-
-    k.levels = each_of(m, MF_DENOISE_LEVEL);
-    k.width = each_of(m, MF_DENOISE_CONDITION);
-    k.factor = take_floats(m->batch);
-    k.level = take_floats(m->batch * k.levels);
-    k.condition = take_floats(m->batch * k.width);
-    k.memory = take_floats(4 * m->batch * k.count);
-    k.x = take_floats(k.count);
-    return k;
+    *k = (struct maker){.m = m, .denoise = mf_task_denoiser(m->task), .count = each_of(m, MF_DENOISE_X)};
+    k->levels = each_of(m, MF_DENOISE_LEVEL);
+    k->width = each_of(m, MF_DENOISE_CONDITION);
+    MF_TRY(MF_ROOM(k->factor, m->batch, "samples that are made"));
+    MF_TRY(MF_ROOM(k->level, m->batch * k->levels, "samples that are made"));
+    MF_TRY(MF_ROOM(k->condition, m->batch * k->width, "samples that are made"));
+    MF_TRY(MF_ROOM(k->memory, 4 * m->batch * k->count, "samples that are made"));
+    k->x = mf_room(k->count, sizeof(float), "a sample that is made");
+    return k->x ? MF_OK : MF_MEMORY;
 }
 
 static void maker_free(struct maker *k)
@@ -101,7 +100,7 @@ static void maker_free(struct maker *k)
 static void draw_conditions(const struct maker *k, uint64_t seed, size_t first)
 {
     const struct mf_denoise *d = k->denoise;
-    float *value = take_floats(d->columns);
+    float *value = MF_MUST(calloc(d->columns + 1, sizeof *value), "a condition");
 
     for (size_t r = 0; k->width && r < k->m->batch; ++r) {
         const int32_t label = mf_denoise_draw(d, seed, first + r, -1, value);
@@ -111,17 +110,15 @@ static void draw_conditions(const struct maker *k, uint64_t seed, size_t first)
     free(value);
 }
 
-/* As it is in the dataset. */
-static const void *as_sample(const struct maker *k, const float *x)
+/* As it is in the dataset, into k->x. */
+static int make_sample(const struct maker *k, const float *x)
 {
     const struct mf_dataset *set = k->m->set;
     const size_t voxels = k->count / set->inputs;
 
-    if (set->phases)
-        mf_denoise_phases(set->phases, k->denoise->start > 0, voxels, x, k->x);
-    else
-        mf_denoise_values(voxels, set->inputs, set->mean, set->deviation, x, k->x);
-    return k->x;
+    if (set->phases) return mf_denoise_phases(set->phases, k->denoise->start > 0, voxels, x, (uint8_t *)k->x);
+    mf_denoise_values(voxels, set->inputs, set->mean, set->deviation, x, k->x);
+    return MF_OK;
 }
 
 /* All rows of a batch are made, since the network computes them in every case. */
@@ -136,8 +133,10 @@ static int make_batch(struct maker *k, const struct mf_sampling *how, size_t fir
     if (first < samples && !is_finite(batch * k->count, k->memory))
         return mf_fail(MF_NUMERIC, "a sample that the network makes is not finite; try: --made-samples 0, or a smaller "
                                    "--learning-rate");
-    for (size_t r = 0; r < batch && first + r < samples; ++r)
-        MF_TRY(take(context, first + r, as_sample(k, k->memory + r * k->count)));
+    for (size_t r = 0; r < batch && first + r < samples; ++r) {
+        MF_TRY(make_sample(k, k->memory + r * k->count));
+        MF_TRY(take(context, first + r, k->x));
+    }
     return MF_OK;
 }
 
@@ -146,9 +145,9 @@ int mf_made_samples(struct mf_scorer *m, const struct mf_sampling *how, size_t s
                     int (*take)(void *context, size_t sample, const void *x), void *context)
 {
     const size_t ranks = (size_t)m->comm->size, batches = (samples + m->batch - 1) / m->batch;
-    struct maker k = maker_of(m);
+    struct maker k;
     double kept[MF_NUMBERS];
-    int rc = MF_OK;
+    int rc = mf_agree(m->comm, maker_open(m, &k));
 
     memcpy(kept, mf_walk_numbers(m->walk), sizeof kept);
     for (size_t b = 0; rc == MF_OK && b < batches; b += ranks)

@@ -8,6 +8,7 @@
 #include "src/base/crc.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 
 /* Sums whose difference is a smaller part of the sum of magnitudes may differ by rounding. */
 static const double ROUNDING = 1e-4;
@@ -71,15 +72,14 @@ static int judge(struct mf_trainer *t, const double *facts)
     return MF_OK;
 }
 
-/* Takes maxima over the ranks that have the same. Ranks that share a layer have different parts of it. */
-static void join(const struct mf_trainer *t, size_t n, double *facts)
+/* Takes maxima over the ranks that have the same. Ranks that share a layer have different parts of it. @p all: memory
+ * for as many. */
+static void join(const struct mf_trainer *t, size_t n, double *facts, double *all)
 {
     const struct mf_net *net = t->network.net;
-    double *all;
 
     mf_comm_max(t->data, n * FACTS, facts);
     if (!t->weights.tensor) return;
-    all = MF_MUST(malloc((n * FACTS + 1) * sizeof *all), "sums of parameters");
     memcpy(all, facts, n * FACTS * sizeof *all);
     mf_comm_max(t->weights.tensor, n * FACTS, all);
     for (size_t v = 0, k = 0; v < net->values; ++v) {
@@ -87,19 +87,19 @@ static void join(const struct mf_trainer *t, size_t n, double *facts)
         if (!net->value[v].weight->shard.of) memcpy(facts + FACTS * k, all + FACTS * k, FACTS * sizeof *all);
         ++k;
     }
-    free(all);
 }
 
 int mf_replicas_compare(struct mf_trainer *t)
 {
     const struct mf_net *net = t->network.net;
-    double *facts = MF_MUST(calloc(net->values * FACTS + 1, sizeof *facts), "sums of parameters");
+    double *facts;
     size_t n = 0;
     int rc;
 
+    MF_TRY(mf_agree(t->comm, MF_ROOM(facts, 2 * net->values * FACTS + 1, "the sums of %zu arrays", net->values)));
     for (size_t v = 0; v < net->values; ++v)
         if (mf_value_is_weight(&net->value[v])) look(t, (int)v, facts + FACTS * n++);
-    join(t, n, facts);
+    join(t, n, facts, facts + net->values * FACTS);
     rc = mf_agree(t->comm, judge(t, facts));
     free(facts);
     return rc;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/train/phases.h"
 #include "src/train/train_priv.h"
 
@@ -231,21 +232,21 @@ static int add_up(const struct tally *y, size_t batches, struct mf_scores *s)
     return rc;
 }
 
-static struct tally tally_new(struct mf_scorer *m, size_t batches, size_t samples, int outputs)
+/* Local. */
+static int tally_open(struct mf_scorer *m, size_t batches, size_t samples, int outputs, struct tally *y)
 {
     const struct mf_task *task = m->task;
-    struct tally y = {.m = m, .counts = HEADS};
 
+    *y = (struct tally){.m = m, .counts = HEADS};
     MF_ASSERT(task->heads > 0);
     for (size_t h = 0; h < task->heads; ++h) {
-        y.counts += 1 + task->head[h].counts;
-        y.sums += 1 + task->head[h].sums;
-        y.output[h] = MF_MUST(calloc(m->batch * numbers_of(m, h) + 1, sizeof *y.output[h]), "outputs");
-        if (outputs) y.all[h] = MF_MUST(calloc(samples * numbers_of(m, h) + 1, sizeof *y.all[h]), "outputs");
+        y->counts += 1 + task->head[h].counts;
+        y->sums += 1 + task->head[h].sums;
+        MF_TRY(MF_ROOM(y->output[h], m->batch * numbers_of(m, h) + 1, "the outputs of a batch"));
+        if (outputs) MF_TRY(MF_ROOM(y->all[h], samples * numbers_of(m, h) + 1, "the outputs of %zu samples", samples));
     }
-    y.count = MF_MUST(calloc(y.counts, sizeof *y.count), "scores");
-    y.sum = MF_MUST(calloc((batches + 1) * y.sums + 1, sizeof *y.sum), "scores");
-    return y;
+    MF_TRY(MF_ROOM(y->count, y->counts, "the scores of %zu samples", samples));
+    return MF_ROOM(y->sum, (batches + 1) * y->sums + 1, "the scores of %zu samples", samples);
 }
 
 static void tally_free(struct tally *y)
@@ -276,14 +277,14 @@ int mf_score(struct mf_scorer *m, size_t n, const uint32_t *id, int outputs, str
     const struct mf_task *task = m->task;
     const struct mf_span own = share_of(m, n);
     const size_t batches = (own.count + m->batch - 1) / m->batch;
-    struct tally y = tally_new(m, batches, own.count, outputs);
-    int rc;
+    struct tally y;
+    int rc = mf_agree(m->comm, tally_open(m, batches, own.count, outputs, &y));
     MF_PHASE(&mf_phase_scores);
 
     *s = (struct mf_scores){.samples = n, .heads = task->heads};
     for (size_t h = 0; h < task->heads; ++h)
         s->head[h].figure = MF_MUST(calloc(task->head[h].figures + 1, sizeof(double)), "scores");
-    rc = mf_scorer_pass(m, n, id, m->silent ? see_nothing : count_batch, &y);
+    if (rc == MF_OK) rc = mf_scorer_pass(m, n, id, m->silent ? see_nothing : count_batch, &y);
     if (rc == MF_OK) rc = add_up(&y, m->silent ? 0 : batches, s);
     if (rc == MF_OK) rc = gather_outputs(&y, m->silent ? 0 : own.count, s);
     tally_free(&y);
@@ -322,7 +323,7 @@ static int load_own(const struct mf_model_card *c, struct mf_scorer *m, const st
     MF_TRY(mf_walk_open(&m->walk, m->own->net, m->queue, MF_WALK_PLANNED, memory));
     if (m->stages.arrays) mf_walk_exchange(m->walk, mf_arrays_exchanges(m->stages.arrays));
     weights = mf_network_weights(m->own, m->walk, NULL);
-    mf_feed_open(m);
+    MF_TRY(mf_feed_open(m));
     return mf_weights_load(&weights, c->file, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/net/walk.h"
 #include "src/train/phases.h"
 
@@ -164,10 +165,10 @@ void mf_slots_add(struct mf_slots *s)
 /* -- ranks -- */
 
 /* What this rank sends to each: its remaining sums, of that rank's piece, one after the other. */
-static float *pack(const struct mf_slots *s, size_t *sent)
+static void pack(const struct mf_slots *s, size_t *sent, float *out)
 {
     const size_t ranks = (size_t)s->t->data->size;
-    float *out = MF_MUST(malloc(s->nodes * s->numbers * sizeof *out + 1), "sums on their way"), *at = out;
+    float *at = out;
 
     for (size_t r = 0; r < ranks; ++r) {
         const struct mf_span piece = piece_of(s->numbers, ranks, r);
@@ -180,7 +181,6 @@ static float *pack(const struct mf_slots *s, size_t *sent)
             sent[r] = 0;
         }
     }
-    return out;
 }
 
 static void fill_own(struct mf_slots *s, size_t before, struct mf_span piece)
@@ -191,12 +191,13 @@ static void fill_own(struct mf_slots *s, size_t before, struct mf_span piece)
 }
 
 /* The sums of all ranks, of this rank's piece, in the order of the slots. */
-static void trade(struct mf_slots *s, struct mf_span piece)
+static int trade(struct mf_slots *s, struct mf_span piece)
 {
     const struct mf_comm *comm = s->t->data;
     const size_t ranks = (size_t)comm->size, rank = (size_t)comm->rank;
     size_t *sent = MF_MUST(calloc(2 * ranks, sizeof *sent), "sizes"), *got = sent + ranks, before = 0, after = 0;
-    float *out = pack(s, sent), *in;
+    float *out, *in = NULL;
+    int rc = MF_ROOM(out, s->nodes * s->numbers, "sums on their way");
 
     for (size_t r = 0; r < ranks; ++r) {
         const size_t nodes = remains_of(s->slots, ranks, r);
@@ -205,15 +206,20 @@ static void trade(struct mf_slots *s, struct mf_span piece)
         if (r != rank) got[r] = nodes * piece.count * sizeof *in;
         if (r != rank) after += nodes;
     }
-    in = MF_MUST(malloc(after * piece.count * sizeof *in + 1), "sums on their way");
-    mf_comm_alltoallv(comm, out, sent, in, got);
-    memcpy(s->part, in, before * piece.count * sizeof *in);
-    fill_own(s, before, piece);
-    memcpy(s->part + (before + s->nodes) * piece.count, in + before * piece.count,
-           (after - before) * piece.count * sizeof *in);
+    if (rc == MF_OK) rc = MF_ROOM(in, after * piece.count, "sums on their way");
+    rc = mf_agree(comm, rc);
+    if (rc == MF_OK) {
+        pack(s, sent, out);
+        mf_comm_alltoallv(comm, out, sent, in, got);
+        memcpy(s->part, in, before * piece.count * sizeof *in);
+        fill_own(s, before, piece);
+        memcpy(s->part + (before + s->nodes) * piece.count, in + before * piece.count,
+               (after - before) * piece.count * sizeof *in);
+    }
     free(out);
     free(in);
     free(sent);
+    return rc;
 }
 
 /* Joins neighbours up to the root: the first of s->part. */
@@ -239,7 +245,7 @@ static void climb(struct mf_slots *s, struct mf_span piece)
     MF_ASSERT(nodes == 1);
 }
 
-void mf_slots_sum(struct mf_slots *s)
+int mf_slots_sum(struct mf_slots *s)
 {
     const struct mf_comm *comm = s->t->data;
     const struct mf_span piece = piece_of(s->numbers, (size_t)comm->size, (size_t)comm->rank);
@@ -248,13 +254,14 @@ void mf_slots_sum(struct mf_slots *s)
 
     MF_ASSERT(s->next == s->own.first + s->own.count);
     if (comm->size > 1) {
-        trade(s, piece);
+        MF_TRY(trade(s, piece));
         climb(s, piece);
-        MF_ASSERT(mf_comm_gather(comm, s->part, piece.count * sizeof *s->part, &all, NULL) == MF_OK);
+        MF_TRY(mf_comm_gather(comm, s->part, piece.count * sizeof *s->part, &all, NULL));
     }
     mf_walk_settle(s->t->walk);
     move_gradients(s, all ? all : s->sum, 1);
     free(all);
     s->nodes = 0;
     s->next = s->own.first;
+    return MF_OK;
 }

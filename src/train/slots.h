@@ -24,7 +24,9 @@ void mf_slots_close(struct mf_slots *tree);
 /** The gradients of the network are those of the next own slot: adds them to the tree. Local. */
 void mf_slots_add(struct mf_slots *tree);
 
-/** All own slots were added: the gradients of the network become the root, on every rank. Collective. */
-void mf_slots_sum(struct mf_slots *tree);
+/** All own slots were added: the gradients of the network become the root, on every rank. Collective, agreed:
+ * MF_MEMORY.
+ */
+int mf_slots_sum(struct mf_slots *tree);
 
 #endif

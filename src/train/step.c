@@ -215,15 +215,15 @@ void mf_trainer_repeat(const struct mf_trainer *t)
 /* All passes of a step. */
 static int pass_all(struct mf_trainer *t)
 {
-    int rc = MF_OK;
+    int rc = MF_OK, summed;
 
     if (t->network.slots) rc = pass_pipeline(t);
     for (size_t m = 0; !t->network.slots && m < t->micro; ++m) {
         pass_one(t, m, &rc);
         if (t->slots) mf_slots_add(t->slots);
     }
-    if (t->slots) mf_slots_sum(t->slots);
-    return rc;
+    summed = t->slots ? mf_slots_sum(t->slots) : MF_OK;
+    return rc == MF_OK ? summed : rc;
 }
 
 /* Ends the sums over ranks. The host waits for the device here, once in a step. What the host computes itself needs

@@ -44,7 +44,7 @@ void mf_feed_settle(struct mf_scorer *scorer, size_t most);
 size_t mf_feed_most(const struct mf_scorer *scorer);
 
 /** Takes and frees the memory of that, which is small. */
-void mf_feed_open(struct mf_scorer *scorer);
+int mf_feed_open(struct mf_scorer *scorer);
 void mf_feed_close(struct mf_scorer *scorer);
 
 /** What the host reads in a step: the results of pass 0, 1, .. of it; then norms; then the biases of experts. */

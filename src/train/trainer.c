@@ -6,6 +6,7 @@
 #include "kernels/stage.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/train/carry.h"
 #include "src/train/phases.h"
 #include "src/train/slots.h"
@@ -225,7 +226,7 @@ static int open_fetched(struct mf_trainer *t)
     t->fetches = largest_fetch(&t->network);
     t->copied = MF_MUST(calloc(MF_FETCH_PASSES + t->micro, sizeof *t->copied), "copies of a step");
     t->fetched = mf_apart(t->queue) ? mf_arena_take(t->queue->host, bytes, "numbers of a step")
-                                    : MF_MUST(malloc(bytes), "numbers of a step");
+                                    : mf_room(1, bytes, "numbers of a step");
     return mf_agree(t->comm, t->fetched ? MF_OK : MF_MEMORY);
 }
 
@@ -267,7 +268,7 @@ static int build(struct mf_trainer *t)
                                    .readers = t->opts.readers,
                                    .network = &t->network,
                                    .walk = t->walk};
-    mf_feed_open(&t->scorer);
+    MF_TRY(mf_agree(t->comm, mf_feed_open(&t->scorer)));
     mf_walk_numbers(t->walk)[MF_NUMBER_SEED] = (double)(uint32_t)t->opts.seed;
     mf_walk_numbers(t->walk)[MF_NUMBER_DECAY] = t->opts.decay;
     return MF_OK;
@@ -402,7 +403,8 @@ int mf_trainer_open(const struct mf_comm *comm, struct mf_arena *arena, struct m
     if (mf_train_crew(opts) > 1) MF_TRY(open_crew(t));
     if (opts->args.experts > 0) MF_TRY(take_experts(t, opts->args.list));
     MF_TRY(build(t));
-    t->sums = MF_MUST(calloc(mf_trainer_sums(t) + mf_trainer_mixtures(t) * (MF_EXPERTS + 2), sizeof *t->sums), "sums");
+    MF_TRY(mf_agree(
+        comm, MF_ROOM(t->sums, mf_trainer_sums(t) + mf_trainer_mixtures(t) * (MF_EXPERTS + 2), "the sums of a step")));
     t->load = t->sums + mf_trainer_sums(t);
     MF_TRY(mf_agree(comm, open_reader(t)));
     mf_scale_begin(&opts->scale, &t->scale);

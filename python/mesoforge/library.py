@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import shutil
 import sysconfig
@@ -126,11 +127,11 @@ def _declare(library: ctypes.CDLL) -> None:
         )
 
 
-@TAKE_BROKEN
-def _say_broken(_: Any, line: bytes) -> None:
+def _write_line(_: Any, line: bytes) -> None:
     os.write(2, line)
 
 
+_say_broken = TAKE_BROKEN(_write_line)
 lib = _load()
 _declare(lib)
 lib.mesoforge_on_broken(_say_broken, None)
@@ -151,7 +152,7 @@ def version() -> str:
 
 def address_of(comm: Any) -> c_void_p:
     """The address of the MPI_Comm of an mpi4py communicator, of the MPI that libmesoforge uses."""
-    from mpi4py import MPI
+    MPI = importlib.import_module("mpi4py.MPI")
 
     own = lib.mesoforge_mpi_version().decode()
     theirs = MPI.Get_library_version()

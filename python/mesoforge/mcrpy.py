@@ -12,11 +12,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Sequence
 
 from .errors import DeviceError, UsageError
 from .result import Structure
-from .session import Session, default
+from .session import Progress, Session, default
 from .verbs import probe
 
 _OF_SESSION = ("device", "gpu_ids", "memory_limit", "share_gpu", "threads")
@@ -58,7 +58,7 @@ class DMCR:
         descriptor: Any,
         desired_shape: Sequence[int],
         initial_microstructure: Any = None,
-        progress: Optional[Callable[[str, Optional[float]], object]] = None,
+        progress: Progress = None,
     ) -> tuple[dict[str, Any], Structure]:
         """Gives (convergence_data, structure): the figures of the run, and its result.
 

@@ -5,27 +5,25 @@ from __future__ import annotations
 import json
 import os
 import weakref
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
 from .errors import InputError, UsageError
 from .library import byref, c_void_p, lib
-from .result import Result
-from .session import _ALL_VALUES, Session, _quoted, _words, default
-
-Progress = Optional[Callable[[str, Optional[float]], object]]
+from .result import Path, Result
+from .session import _ALL_VALUES, Progress, Session, _quoted, _words, default
 
 
 class Made(Result):
     """What a model makes: `array` are its samples, and `arrays` has also "class" and "condition" where it knows them."""
 
     @property
-    def array(self) -> np.ndarray:
+    def array(self) -> np.ndarray[Any, Any]:
         """The first of `arrays`."""
         return next(iter(self.arrays.values()))
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.asarray(self.array, dtype)
 
 
@@ -45,12 +43,13 @@ class Predictions(Made):
     outputs: list[str] = []
 
     @property
-    def said(self) -> list[dict]:
+    def said(self) -> list[dict[str, Any]]:
         """What the program prints of each image."""
-        return self.figures["predictions"]
+        found: list[dict[str, Any]] = self.figures["predictions"]
+        return found
 
 
-def _free(session, handle, process):
+def _free(session: Session, handle: c_void_p, process: int) -> None:
     if session._handle is None or os.getpid() != process:
         return
     if lib.mesoforge_model_free(session._handle, handle):
@@ -77,20 +76,22 @@ class Model:
     >>> folder.cleanup()
     """
 
-    def __init__(self, path: str | os.PathLike, *, session: Session | None = None, **options: Any):
-        self._session, self._handle = session or default(), c_void_p()
-        self._finalizer = None
+    def __init__(self, path: Path, *, session: Session | None = None, **options: Any) -> None:
+        handle = c_void_p()
+        self._session = session or default()
+        self._finalizer: Any = None
         with self._session._call_of(None):
-            self._session._ask(lib.mesoforge_model_load, os.fspath(path).encode(), _words(options), byref(self._handle))
-        self.facts: dict = json.loads(lib.mesoforge_model_json(self._handle))
+            self._session._ask(lib.mesoforge_model_load, os.fspath(path).encode(), _words(options), byref(handle))
+        self._handle: c_void_p | None = handle
+        self.facts: dict[str, Any] = json.loads(lib.mesoforge_model_json(handle))
         # Whoever has ranks closes it on all of them.
         if self._session._alone:
-            self._finalizer = weakref.finalize(self, _free, self._session, self._handle, os.getpid())
+            self._finalizer = weakref.finalize(self, _free, self._session, handle, os.getpid())
 
-    def __reduce_ex__(self, _):
+    def __reduce_ex__(self, _: object) -> Any:
         raise UsageError("a model is memory of this process, and cannot be pickled or copied", "its path, loaded there")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Model({self.facts['model']!r}, {self.facts['verb']!r})"
 
     @property
@@ -99,11 +100,12 @@ class Model:
         return sum(self.facts["bytes"].values())
 
     @property
-    def map(self) -> dict:
+    def map(self) -> dict[str, str]:
         """The place of each part: "cpu", "cuda", or "rank:1" of a pipeline."""
-        return self.facts["map"]
+        places: dict[str, str] = self.facts["map"]
+        return places
 
-    def _open(self):
+    def _open(self) -> c_void_p:
         self._session._open()
         if self._handle is None:
             raise UsageError("the model is closed")
@@ -117,8 +119,9 @@ class Model:
         if any(np.ma.is_masked(image) for image in images):
             raise InputError("a model reads whole images, and the array is masked", _ALL_VALUES)
 
-        def ask(session, words, text, result):
-            return lib.mesoforge_model_predict(session, self._open(), words, text, result)
+        def ask(session: c_void_p, words: Any, text: Any, result: Any) -> int:
+            code: int = lib.mesoforge_model_predict(session, self._open(), words, text, result)
+            return code
 
         with self._session._call_of(progress):
             said = self._session._call_on(ask, images, options, Predictions)
@@ -140,11 +143,14 @@ class Model:
         if prompts is None:
             options["num_samples"] = what
 
-        def ask(session, _, text, result):
-            return lib.mesoforge_model_generate(session, self._open(), words.encode(), text, result)
+        def ask(session: c_void_p, _: Any, text: Any, result: Any) -> int:
+            code: int = lib.mesoforge_model_generate(session, self._open(), words.encode(), text, result)
+            return code
 
         with self._session._call_of(progress):
-            return self._session._call_on(ask, (), options, Made if prompts is None else Texts)
+            if prompts is None:
+                return self._session._call_on(ask, (), options, Made)
+            return self._session._call_on(ask, (), options, Texts)
 
     def close(self) -> None:
         """Frees the memory; results stay."""
@@ -157,13 +163,13 @@ class Model:
             self._finalizer.detach()
         self._handle = None
 
-    def __enter__(self):
+    def __enter__(self) -> Model:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def load_model(path: str | os.PathLike, *, session: Session | None = None, **options: Any) -> Model:
+def load_model(path: Path, *, session: Session | None = None, **options: Any) -> Model:
     """Loads a model: Model(path), by another name."""
     return Model(path, session=session, **options)

@@ -1,5 +1,7 @@
 """Sessions, and what goes into them: arrays and options."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import logging
@@ -8,24 +10,31 @@ import signal
 import threading
 import weakref
 from functools import partial
+from types import FrameType
+from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union
 
 import numpy as np
 
+from .bar import Bar
 from .errors import InputError, UsageError
 from .library import AXES, GO_ON, TAKE_LINE, Array, address_of, byref, c_void_p, check, lib
 from .measured import Comparison, Properties
 from .result import Result, Structure, Target
 
+Progress = Union[Callable[[str, Optional[float]], object], bool, None]
+Lent = List[Tuple[c_void_p, Any]]
+Made = TypeVar("Made", bound=Result)
+
 _log = logging.getLogger("mesoforge")
 _ALL_VALUES = "numpy.ma.getdata(), which has all its values"
 
 
-def _quoted(text):
+def _quoted(text: object) -> str:
     """A value as the library reads it: quotes keep blanks, and each kind of quote the other kind."""
     return "'" + str(text).replace("'", "'\"'\"'") + "'"
 
 
-def _word(key, value):
+def _word(key: str, value: Any) -> str:
     if value is True:
         return key
     if value is False:
@@ -35,9 +44,9 @@ def _word(key, value):
     return f"{key}={_quoted(value)}"
 
 
-def _words(options):
+def _words(options: Mapping[str, Any]) -> bytes:
     """Keyword arguments as options of the library; None is left out, and a list gives its key again."""
-    words = []
+    words: list[str] = []
     for key, value in options.items():
         if value is None:
             continue
@@ -55,15 +64,16 @@ class Slab:
     """Planes of a volume [z][y][x] or [z][y][x][phase] that one rank has: the first of `array` has the number `first`
     among `planes`. Ranks give slabs that make the volume together."""
 
-    def __init__(self, array, first, planes):
+    def __init__(self, array: Any, first: int, planes: int) -> None:
         if np.ma.is_masked(array):
             raise InputError("a slab masks nothing", "mask=Slab(..)")
-        self.array, self.first, self.planes = _array(array), first, planes
+        self.array: np.ndarray[Any, Any] = np.asarray(_array(array))
+        self.first, self.planes = first, planes
         if first < 0 or planes < 1:
             raise UsageError(f"a slab cannot begin with plane {first} of {planes}")
 
 
-def _array(image):
+def _array(image: Any) -> Any:
     """An array as it is, without a copy: of an array, a picture of PIL, a list, or a structure. Slabs stay."""
     if isinstance(image, Slab):
         return image
@@ -75,7 +85,7 @@ def _array(image):
     return np.asarray(image)
 
 
-def _unmasked(image, given):
+def _unmasked(image: Any, given: Any) -> tuple[Any, Any]:
     """The image without its mask, and the option mask=: what an image may be, and what a masked array masks besides."""
     if given is not None and not isinstance(given, (str, os.PathLike)):
         given = _array(given)
@@ -93,7 +103,7 @@ def _unmasked(image, given):
     return image, np.where(own, True, given)
 
 
-def _described(array):
+def _described(array: Any) -> Array:
     if isinstance(array, Slab):
         described = _described(array.array)
         described.first, described.planes = array.first, array.planes
@@ -106,11 +116,12 @@ def _described(array):
     return described
 
 
-def _run(verb, session, words, options, result):
-    return lib.mesoforge_run(session, verb.encode(), words, options, result)
+def _run(verb: str, session: c_void_p, words: bytes, options: bytes, result: Any) -> int:
+    code: int = lib.mesoforge_run(session, verb.encode(), words, options, result)
+    return code
 
 
-def _of_result(verb, handle):
+def _of_result(verb: str, handle: c_void_p) -> Result:
     """A structure has phases, and a target descriptors."""
     if verb in _KINDS:
         return _KINDS[verb](handle)
@@ -120,24 +131,22 @@ def _of_result(verb, handle):
     return (Structure if first.name == b"phase" else Target)(handle)
 
 
-_KINDS = {"properties": Properties, "compare": Comparison}
+_KINDS: dict[str, type[Result]] = {"properties": Properties, "compare": Comparison}
+_left: list[tuple[c_void_p, int]] = []  # handles of sessions that ended inside of a callback, where the library closes none
 
 
-_left = []  # handles of sessions that ended inside of a callback, where the library closes none
-
-
-def _close(handle, process):
+def _close(handle: c_void_p, process: int) -> None:
     if os.getpid() == process and lib.mesoforge_close(handle):
         _left.append((handle, process))
 
 
-def _close_left():
+def _close_left() -> None:
     for _ in range(len(_left)):
         with contextlib.suppress(IndexError):  # another thread was first
             _close(*_left.pop(0))
 
 
-def _realised(make, options):
+def _realised(make: Callable[..., Any], options: dict[str, Any]) -> Any:
     """A structure; or with realisations a list of them, with seeds that follow each other as the verb's do. A call that
     is stopped has the list so far."""
     count, seed, output = (options.pop(name, None) for name in ("realisations", "seed", "output"))
@@ -145,7 +154,7 @@ def _realised(make, options):
         return make(seed=seed, output=output, **options)
     if count < 1:
         raise UsageError(f"{count} realisations are none", "realisations=5")
-    made = []
+    made: list[Structure] = []
     for one in range(seed or 0, (seed or 0) + count):
         stem, ending = os.path.splitext(os.fspath(output or ""))
         try:
@@ -153,42 +162,74 @@ def _realised(make, options):
         except BaseException as error:
             best = getattr(error, "result", None)
             with contextlib.suppress(AttributeError):  # of an exception that takes none
-                error.result = made + ([best] if best else [])
+                setattr(error, "result", made + ([best] if best else []))
             raise
     return made
 
 
 class Session:
-    """Where calls compute: how many threads they have, how much memory, which ranks.
+    """Where calls compute: on which device and ranks, with how many threads and how much memory.
 
+    Functions of the module use a session of their thread, with all cores. One thread at a time uses a session, and the
+    child of a fork opens one with threads=1. A session has the functions characterize(), match(), reconstruct() and
+    run(); all functions of the module take session=.
+
+    Parameters
+    ----------
+    device
+        "auto", "cpu", "cuda" or "cuda:1".
+    threads
+        Per rank; all cores if left out.
+    memory_limit
+        Most memory for arrays [MiB], of the host and of a device each.
+    gpu_ids
+        GPUs to use: rank k takes the k-th.
+    trust_files
+        Pictures, HDF5 and other files are decoded in this process, which a damaged one may take down.
+    comm
+        A communicator of mpi4py. Every call is then collective, with the same arrays on all ranks, or slabs.
+    slabs
+        Volumes come out in slabs, too.
+    **options
+        deterministic=True, exchange="host", timeout=600 [s], gpu_memory_fraction=0.5, share_gpu=True.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> with Session(threads=1, memory_limit=100) as session:
     ...     result = session.characterize(np.eye(32, dtype=bool), limit_to=4)
     >>> float(result["all/fraction"][1, 0])
     0.03125
-
-    Without one, functions of the module use a session of their thread, with all cores. One thread at a time uses a
-    session. The child of a fork opens one with threads=1. `comm` is a communicator of
-    mpi4py: then every call is collective, with the same arrays on all ranks, or slabs. With slabs=True volumes come
-    out in slabs, too.
     """
 
-    def __init__(self, *, comm=None, slabs=False, **options):
+    def __init__(
+        self,
+        *,
+        device: str | None = None,
+        threads: int | None = None,
+        memory_limit: int | None = None,
+        gpu_ids: Sequence[int] | None = None,
+        trust_files: bool = False,
+        comm: Any = None,
+        slabs: bool = False,
+        **options: Any,
+    ) -> None:
         handle = c_void_p()
-        text = _words(options)
+        own = {"device": device, "threads": threads, "memory_limit": memory_limit, "gpu_ids": gpu_ids}
+        text = _words({**own, "trust_files": trust_files or None, **options})
         if comm is None:
             check(lib.mesoforge_open(byref(handle), text))
         else:
             check(lib.mesoforge_open_ranks(byref(handle), address_of(comm), text))
-        self._handle = handle
+        self._handle: c_void_p | None = handle
         self._process = os.getpid()
-        self._raised = None
+        self._raised: BaseException | None = None
         self._calling = threading.Lock()
         self._take_line = TAKE_LINE(self._log_line)
         self._go_on = GO_ON(self._step)
-        self._progress = None
+        self._progress: Callable[[str, float | None], object] | None = None
         self._alone = comm is None
-        self._left_models = []  # that ended inside of a call
+        self._left_models: list[c_void_p] = []  # that ended inside of a call
         check(lib.mesoforge_on_log(handle, self._take_line, None))
         check(lib.mesoforge_on_progress(handle, self._go_on, None))
         check(lib.mesoforge_slabs(handle, bool(slabs)))
@@ -197,13 +238,13 @@ class Session:
         if comm is not None:
             self._finalizer.detach()
 
-    def _log_line(self, _, level, line):
+    def _log_line(self, _: Any, level: int, line: bytes) -> None:
         try:
             _log.log(level, "%s", line.decode(errors="replace"))
         except BaseException as error:  # it comes out of the call
             self._raised = self._raised or error
 
-    def _step(self, _, what, share):
+    def _step(self, _: Any, what: bytes, share: float) -> int:
         """Between two steps of work. Handlers of signals run here, too."""
         try:
             said = None if self._progress is None else self._progress(what.decode(), share if share >= 0 else None)
@@ -213,7 +254,7 @@ class Session:
             self._raised = self._raised or error
         return 0 if self._raised is not None else 1
 
-    def slab(self, planes) -> slice:
+    def slab(self, planes: int) -> slice:
         """The planes of a volume of so many that this rank computes, as a slice. Slabs that are cut so are not copied."""
         first, count = ctypes.c_size_t(), ctypes.c_size_t()
         check(lib.mesoforge_slab(self._open(), planes, byref(first), byref(count)))
@@ -230,18 +271,18 @@ class Session:
                     self._handle = None
                 self._settle(code, None)
 
-    def __enter__(self):
+    def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _open(self):
+    def _open(self) -> c_void_p:
         if self._handle is None:
             raise UsageError("the session is closed")
         return self._handle
 
-    def _lend(self, name, value, lent):
+    def _lend(self, name: str, value: Any, lent: Lent) -> str:
         """The word for an array or a target, which is lent until the call ends."""
         field = c_void_p()
         if isinstance(value, Target) or (isinstance(value, Structure) and value._owner):
@@ -252,7 +293,7 @@ class Session:
         lent.append((field, value))
         return "@" + name
 
-    def _lend_options(self, options, lent):
+    def _lend_options(self, options: Mapping[str, Any], lent: Lent) -> Iterator[tuple[str, Any]]:
         for name, value in options.items():
             if isinstance(value, dict) and all(np.ndim(one) == 0 for one in value.values()):  # numbers by their names
                 value = [_word(key, one).replace("'", "") for key, one in value.items()]
@@ -266,12 +307,12 @@ class Session:
                 value = os.fspath(value)
             yield name, value
 
-    def _input(self, value, lent):
+    def _input(self, value: Any, lent: Lent) -> str:
         if isinstance(value, (str, os.PathLike)):
             return _quoted(os.fspath(value))
         return self._lend(f"image{len(lent) + 1 if lent else ''}", value, lent)
 
-    def _settle(self, code, result):
+    def _settle(self, code: int, result: Result | None) -> None:
         """What a callback raised comes first. Both have the result of a call that was stopped."""
         raised, self._raised = self._raised, None
         try:
@@ -280,17 +321,17 @@ class Session:
             check(code)
         except BaseException as error:
             with contextlib.suppress(AttributeError):  # of an exception that takes none
-                error.result = result
+                setattr(error, "result", result)
             raise
 
     @contextlib.contextmanager
-    def _call_of(self, progress):
+    def _call_of(self, progress: Progress) -> Iterator[None]:
         """One call at a time: another one is refused before it touches anything."""
         if not self._calling.acquire(blocking=False):
             raise UsageError("the session is in a call, of another thread or of the one that called back")
         try:
-            self._progress = progress
-            yield
+            with Bar() if progress is True else contextlib.nullcontext(progress or None) as self._progress:
+                yield
         finally:
             self._progress = None
             while self._left_models and self._handle is not None:
@@ -298,27 +339,28 @@ class Session:
             self._calling.release()
             _close_left()
 
-    def characterize(self, image, *, progress=None, **options) -> Target:
-        """See `mesoforge.characterize`."""
-        return self.run("characterize", image, progress=progress, **options)
+    def characterize(self, image: Any, *, progress: Progress = None, **options: Any) -> Target:
+        """As `mesoforge.characterize`."""
+        made: Target = self.run("characterize", image, progress=progress, **options)
+        return made
 
-    def match(self, *images, target=None, progress=None, **options) -> Structure:
-        """See `mesoforge.match`."""
+    def match(self, *images: Any, target: Any = None, progress: Progress = None, **options: Any) -> Any:
+        """As `mesoforge.match`: a structure, or a list of them."""
         if target is not None and images:
             raise UsageError("match has a target, and images")
         if target is not None:
             return self.reconstruct(target, progress=progress, **options)
         return _realised(lambda **own: self.run("match", *images, progress=progress, **own), options)
 
-    def reconstruct(self, target, *, progress=None, **options) -> Structure:
-        """See `mesoforge.reconstruct`."""
+    def reconstruct(self, target: Any, *, progress: Progress = None, **options: Any) -> Any:
+        """As `mesoforge.reconstruct`: a structure, or a list of them."""
         inputs = () if isinstance(target, dict) else (target,)
         if not inputs:
             options["target"] = target
         return _realised(lambda **own: self.run("reconstruct", *inputs, progress=progress, **own), options)
 
-    def run(self, verb, *inputs, progress=None, **options) -> Result:
-        """See `mesoforge.run`."""
+    def run(self, verb: str, *inputs: Any, progress: Progress = None, **options: Any) -> Any:
+        """As `mesoforge.run`."""
         masked = bool(inputs) and np.ma.is_masked(inputs[0])
         if inputs:
             first, options["mask"] = _unmasked(inputs[0], options.get("mask"))
@@ -332,12 +374,13 @@ class Session:
             raise
 
     @contextlib.contextmanager
-    def _holding_signals(self):
+    def _holding_signals(self) -> Iterator[None]:
         """What a handler of a signal raises stops the call, and comes out of it. A handler may run where a callback
         begins, and ctypes would lose what it raises there."""
-        before, calling = {}, threading.current_thread() is threading.main_thread()
+        before: dict[int, Any] = {}
+        calling = threading.current_thread() is threading.main_thread()
 
-        def hold(number, frame):
+        def hold(number: int, frame: FrameType | None) -> None:
             try:
                 before[number](number, frame)
             except BaseException as error:
@@ -347,7 +390,7 @@ class Session:
                 lib.mesoforge_cancel(self._handle)
 
         try:
-            for number in signal.valid_signals() if calling else ():
+            for number in map(int, signal.valid_signals() if calling else ()):
                 before[number] = signal.getsignal(number)
                 if callable(before[number]):
                     signal.signal(number, hold)
@@ -358,14 +401,21 @@ class Session:
                 if signal.getsignal(number) is hold:
                     signal.signal(number, handler)
 
-    def _ask(self, function, *arguments):
+    def _ask(self, function: Callable[..., int], *arguments: Any) -> None:
         """Calls a function of the library that gives no result."""
         with self._holding_signals():
             code = function(self._open(), *arguments)
         self._settle(code, None)
 
-    def _call_on(self, ask, inputs, options, kind):
-        handle, result, lent = self._open(), c_void_p(), []
+    def _call_on(
+        self,
+        ask: Callable[..., int],
+        inputs: Sequence[Any],
+        options: Mapping[str, Any],
+        kind: Callable[[c_void_p], Made],
+    ) -> Made:
+        lent: Lent = []
+        handle, result = self._open(), c_void_p()
         try:
             words = " ".join(self._input(value, lent) for value in inputs).encode()
             text = _words(dict(self._lend_options(options, lent)))
@@ -373,6 +423,7 @@ class Session:
                 code = ask(handle, words, text, byref(result))
             made = kind(result) if result else None
             self._settle(code, made)
+            assert made is not None  # a call that is not refused has a result
             return made
         finally:
             for field, _ in lent:
@@ -382,9 +433,10 @@ class Session:
 _own = threading.local()
 
 
-def default():
+def default() -> Session:
     """The session of this thread, of functions of the module."""
-    session = getattr(_own, "session", None)
+    session: Session | None = getattr(_own, "session", None)
     if session is None or session._process != os.getpid():
-        session = _own.session = Session()
+        session = Session()
+        _own.session = session
     return session

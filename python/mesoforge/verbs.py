@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Optional, Sequence, Union, overload
+from typing import Any, Sequence, Union, overload
 
 from .errors import DeviceError, UsageError
 from .measured import Comparison, Properties
 from .result import Result, Structure, Target
-from .session import Session, default
+from .session import Progress, Session, default
 
-Progress = Optional[Callable[[str, Optional[float]], object]]
 Numbers = Union[float, Sequence[float], None]
 Words = Union[str, Sequence[str], None]
 
@@ -221,7 +220,8 @@ def match(
     session
         Where it runs; the thread's own session if left out.
     progress
-        A function of what is done and its share, 0 to 1 or None. Where it returns False, Stopped is raised.
+        True: a bar in the terminal or notebook. Or a function of what is done and its share, 0 to 1 or None. Where it
+        returns False, Stopped is raised.
     **options
         `options("match")` lists them.
 

@@ -7,6 +7,7 @@ SETS: how many random sets of options each of match, compare and synth gets (def
 import contextlib
 import doctest
 import gc
+import inspect
 import io
 import json
 import os
@@ -513,8 +514,42 @@ def described():
         check(len(mesoforge.options(verb)) > 0, f"{verb} has no options")
 
 
+def documented():
+    """Every public function has a docstring, and types of all that it takes and gives."""
+    for name in mesoforge.__all__:
+        one = getattr(mesoforge, name)
+        own = [getattr(one, key) for key in vars(one) if not key.startswith("_")] if inspect.isclass(one) else []
+        own += [one.__init__] if "__init__" in vars(one) else []
+        for function in filter(inspect.isfunction, [one, *own]):
+            signature = inspect.signature(function)
+            bare = [key for key, value in signature.parameters.items() if value.annotation is value.empty and key != "self"]
+            check(not bare and signature.return_annotation is not signature.empty, f"{name}.{function.__name__}: {bare}")
+            check(function.__doc__ or function.__name__ == "__init__", f"{name}.{function.__name__} has no docstring")
+        check(one.__doc__, f"{name} has no docstring")
+    for one in (mesoforge.match, mesoforge.properties, mesoforge.characterize, mesoforge.read, mesoforge.synth):
+        named = [key for key in inspect.signature(one).parameters if key not in ("session", "progress")]
+        check(all(key in one.__doc__.split("Examples")[0] for key in named), f"{one.__name__} leaves out one of {named}")
+
+
+def bars():
+    """progress=True shows a bar where a terminal is, and takes it away; a pipe gets nothing."""
+    script = "import mesoforge, numpy; mesoforge.match(numpy.eye(32, dtype='u1'), size=[32, 32], limit_to=8, progress=True)"
+    env = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"))
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
+    check(done.returncode == 0 and not done.stderr, f"{done}")
+    ours, theirs = os.openpty()
+    with subprocess.Popen([sys.executable, "-c", script], env=env, stderr=theirs) as done:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # its end
+            while part := os.read(ours, 4096):
+                said += part
+    os.close(ours)
+    check(done.returncode == 0 and b"#" in said and said.endswith(b" \r"), repr(said))
+
+
 def examples():
-    for name in ("verbs", "mcrpy", "devices", "describe", "model", "table", "result"):
+    for name in ("verbs", "mcrpy", "devices", "describe", "model", "table", "result", "bar", "session"):
         with contextlib.redirect_stdout(io.StringIO()) as said:
             failed, tried = doctest.testmod(sys.modules[f"mesoforge.{name}"])
         check(tried > 0 and failed == 0, f"{name}: {said.getvalue()}")
@@ -551,6 +586,8 @@ def main():
         bad_inputs()
         left_sessions()
         described()
+        documented()
+        bars()
         examples()
         os.chdir("/")
     print(f"{SETS} sets, {time.monotonic() - begin:.1f} s")

@@ -82,11 +82,11 @@ save(folder, "fixed.npy", fixed)
 for more in runs.some((["--add_dimension", 33, *WALK, 1e-5, "--descriptor_types", *COUNTED, *AXES],
                        ["--add_dimension", 25, "--fixed", "fixed.npy", "--non_periodic", "--descriptor_types", *COUNTED, *AXES],
                        ["--add_dimension", 25, "--fixed", "fixed.npy", "--mutation_rule", "random", "--descriptor_types", "VolumeFractions"])):
-    one, first = bytes_of(*words(wide, *more, steps=40000))
+    one, first = bytes_of(*words(wide, *more, steps=20000))
     check(one["swaps"] > 200, f"{more}: {one['swaps']} swaps")
     check("--fixed" not in more or np.array_equal(first[fixed >= 0], fixed[fixed >= 0]), f"{more}: what was fixed has changed")
     for ranks, threads in runs.some(((3, 2), (2, 1), (4, 1)), 3):
-        done, again = bytes_of(*words(wide, *more, "--threads", threads, steps=40000), ranks=ranks)
+        done, again = bytes_of(*words(wide, *more, "--threads", threads, steps=20000), ranks=ranks)
         check(np.array_equal(first, again) and all(one[k] == done[k] for k in ("loss_final", "swaps", "swaps_tried")), f"{more}: other bytes on {ranks} ranks")
         check(done["peak_bytes"]["arena"] == done["peak_bytes"]["predicted"], f"{more}: taken and planned {done['peak_bytes']}")
 
@@ -101,19 +101,19 @@ for image, more, steps in runs.some(((two, WALK + [1e-5], 9000), (three, ["--non
     check(np.array_equal(first, again) and all(one[k] == done[k] for k in ("loss_final", "swaps", "swaps_tried")), f"{more}: other bytes on 3 ranks")
 
 # Stopped between two rounds, on other ranks: one chain, and two.
-long = words(two, "--add_dimension", 16, *WALK, 1e-7, steps=40000)
+long = words(two, "--add_dimension", 16, *WALK, 1e-7, steps=20000)
 whole = bytes_of(*long, ranks=2)[1]
 check(run(PROGRAM, *long[:-1], "p.npy", fault="run.leave:visit=1").status == 75, "stopped volume")
 status, _, err = run(PROGRAM, *long[:-1], "p.npy", "--restart", "auto", ranks=3, mpiexec=MPIEXEC)
 check(status == 0 and np.array_equal(np.load("p.npy"), whole), f"volume gone on: {status} {err}")
 check(np.array_equal(bytes_of(*long[:-2], "--threads", 3, *long[-2:])[1], whole), "other bytes on three threads")
-long = words(two, *WALK, 1e-4, steps=60000)
+long = words(two, *WALK, 1e-4, steps=30000)
 whole = bytes_of(*long)[1]
 status, _, err = run(PROGRAM, *long[:-1], "s.npy", fault="run.leave:visit=1")
 check(status == 75, f"stopped: {status} {err}")
 status, _, err = run(PROGRAM, *long[:-1], "s.npy", "--restart", "auto", ranks=2, mpiexec=MPIEXEC)
 check(status == 0 and np.array_equal(np.load("s.npy"), whole), f"gone on: {status} {err}")
-check("continuing from a checkpoint: annealing" in err and "before annealing" in err and "60000 steps" in err, f"words of annealing: {err}")
+check("continuing from a checkpoint: annealing" in err and "before annealing" in err and "30000 steps" in err, f"words of annealing: {err}")
 check(not any(word in err for word in ("polish", "grey", " cut", "evaluation")), f"words of descent: {err}")
 status, _, err = run(PROGRAM, *long[:-1], "s.npy", fault="run.leave:visit=1")
 status, _, err = run(PROGRAM, *long[:-1], "s.npy", "--restart", "auto", "--mutation_rule", "random")

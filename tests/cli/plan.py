@@ -181,7 +181,7 @@ def as_in_a_run():
               "--batch_size 13"),
              # examples of the results are compared
              ("three.npy", 1, 1, "--candidates 2 --no_polish"), ("two.npy", 24, 2, "--candidates 2"),
-             ("two.npy", 1, 1, "--descriptor_types S2 Patches --no_polish"), ("two.npy", 24, 2, "--descriptor_types S2 Patches")]
+             ("two.npy", 1, 1, "--descriptor_types S2 Patches --no_polish"), ("two.npy", 16, 2, "--descriptor_types S2 Patches")]
     for file, depth, ranks, words in some(cases):
         common = [file, "--threads", 1, *([] if "--descriptor_types" in words else S2), *words.split(), *(["--add_dimension", depth] if depth > 1 else [])]
         common += [] if "--limit_to" in words else ["--limit_to", 8]

@@ -109,7 +109,7 @@ def shapes(folder):
     done = match(folder, "image", [image], lag=12, wanted=2e-3, files=[path])
     if done:
         keys(done)
-    for name, of, more in (("image", image, ()), ("three phases", blobs((24, 26), [0.5, 0.3, 0.2], 7), ("--add-dimension", 12, "--max_iter", 60))):
+    for name, of, more in (("image", blobs((28, 30), [0.6, 0.4], 1), ()), ("three phases", blobs((24, 26), [0.5, 0.3, 0.2], 7), ("--add-dimension", 12, "--max_iter", 60))):
         match(folder, f"{name}, what the program chooses", [of], *more, lag=6, types=())
     match(folder, "image, not periodic", [image], "--non_periodic", lag=8, wanted=2e-3, files=[path])
     match(folder, "volume", [blobs((32, 20), [0.6, 0.4], 2)], "--add-dimension", 24, "--max_iter", 150, ranks=2)
@@ -152,11 +152,11 @@ def snapshots(folder):
         image, out = save(folder, "s.npy", blobs((16, 18), [0.5, 0.3, 0.2] if phases == 3 else [0.6, 0.4], 3)), f"{folder}/{name}"
         words = (image, "--limit_to", 4, *words)
         os.mkdir(out)
-        done = measure(PROGRAM, "match", *words, "--max_iter", 40, "--outfile_data_steps", 2, "--convergence_data_steps", 1, "--output", f"{out}/v.h5",
+        done = measure(PROGRAM, "match", *words, "--max_iter", 16, "--outfile_data_steps", 2, "--convergence_data_steps", 1, "--output", f"{out}/v.h5",
                        ranks=ranks, mpiexec=MPIEXEC)
         files = dict(sorted((int(n[:-4].split("_")[-1]), n) for n in os.listdir(out) if n.startswith("v_level_0_iteration_")))
         rows = {int(r[0]): r[2] for r in measure(PROGRAM, "info", f"{out}/v.h5")["convergence"]}
-        check(list(files) == list(range(2, 41, 2)), f"{name}: every other evaluation has a file, not {list(files)}")
+        check(list(files) == list(range(2, 17, 2)), f"{name}: every other evaluation has a file, not {list(files)}")
         step = min(set(files) & set(rows) - {0})  # rows are of steps; later ones are led by what the mean slice misses
         file = files[step]
         x = np.load(f"{out}/{file}")

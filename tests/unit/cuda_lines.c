@@ -5,7 +5,7 @@
 #include "tests/oracle/corr.h"
 #include "tests/unit/cuda_slices.h"
 
-enum { COUNT = 3 };
+enum { COUNT = 2 };
 
 static struct side side;
 

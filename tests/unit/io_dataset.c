@@ -380,7 +380,7 @@ static void hostile(struct mf_arena *arena, int compress)
     from = fopen(path, "rb");
     n = from ? fread(good, 1, BYTES, from) : 0;
     if (from) fclose(from);
-    for (uint64_t i = 0; n && i < (SANITIZED ? 20U : getenv("MF_LONG") ? 60U : 30U); ++i) {
+    for (uint64_t i = 0; n && i < (SANITIZED ? 8U : getenv("MF_LONG") ? 60U : 12U); ++i) {
         struct mf_dataset *s = NULL;
         struct mf_reader *r = NULL;
         struct mf_batch b;

@@ -51,7 +51,11 @@ static struct mf_carry *life_of(const struct bed *b, const struct mf_comm *comm,
     return carry;
 }
 
-/* @p ways: ranks that share the experts. They have them in another order. */
+/* An emulated device is slow: it has some of the cases. */
+static int has_all(const struct bed *b) { return !b->device.be->host_mem || getenv("MF_LONG"); }
+
+/* @p ways: ranks that share the experts. They have them in another order. Four ranks and emulated devices have stages 0
+ * and 3 of ZeRO. */
 static void same_lives(const struct bed *b, const char *model, size_t ways)
 {
     struct mf_train_opts o = of_life(model, WINDOW);
@@ -64,6 +68,7 @@ static void same_lives(const struct bed *b, const char *model, size_t ways)
     for (o.stage = 0; o.stage < 4; o.stage += o.stage == 1 ? 2 : 1) {
         struct mf_carry *have;
 
+        if (o.stage == 1 && !getenv("MF_LONG") && (b->world.size == 4 || !has_all(b))) continue;
         o.batch = batch_for(&b->world, WINDOW, 1);
         o.ways = ways;
         have = life_of(b, &b->world, &o, &grow, got);
@@ -554,14 +559,11 @@ static void accuracy(const struct bed *b)
     close_life(&l);
 }
 
-/* Cases that four ranks do not have. No device changes what is learnt in 400 steps, and an emulated one is
- * slow. */
+/* Cases that four ranks do not have. */
 static void rest(struct bed *b)
 {
-    const int some = b->device.be->host_mem && !getenv("MF_LONG");
-
-    failure(b, 1, 0, 0);
-    failure(b, 2, 0, 0);
+    if (has_all(b)) failure(b, 1, 0, 0);
+    if (has_all(b)) failure(b, 2, 0, 0);
     failure(b, 2, 3, 0);
     if (b->world.size > 1) failure(b, 2, 0, (size_t)b->world.size);
     restart(b);
@@ -574,7 +576,7 @@ static void rest(struct bed *b)
     overlaps(b);
     divide(b, 1e-3);
     divide(b, 10);
-    if (!some) accuracy(b);
+    if (has_all(b)) accuracy(b);
 }
 
 int main(int argc, char **argv)

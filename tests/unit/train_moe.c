@@ -81,18 +81,21 @@ static void same_life(const struct bed *b, const struct mf_train_opts *o, size_t
     mf_trainer_close(&t);
 }
 
-/* @p ways: ranks that share the experts. An emulated device is slow: there each model has two of the stages of ZeRO. */
+/* An emulated device is slow: it has some of the cases. */
+static int has_all(const struct bed *b) { return !b->device.be->host_mem || getenv("MF_LONG"); }
+
+/* @p ways: ranks that share the experts. Where not all cases are, each model has two of the stages of ZeRO. */
 static void same_lives(const struct bed *b, const char *model, int ways)
 {
     struct mf_train_opts o = balanced(model, 1);
     struct mf_step want;
     size_t n;
     float *weights = alone(b, o, &n, &want);
-    const int some = b->device.be->host_mem && !getenv("MF_LONG"), is_moe = strcmp(model, "moe") == 0;
+    const int is_moe = strcmp(model, "moe") == 0;
 
     o.ways = (size_t)ways;
     for (o.stage = 0; o.stage < 4; ++o.stage) {
-        if (some && is_moe != (o.stage == 0 || o.stage == 3)) continue;
+        if (!has_all(b) && is_moe != (o.stage == 0 || o.stage == 3)) continue;
         o.batch = batch_for(&b->world, WINDOW, o.stage % 2 ? 2 : 1);
         same_life(b, &o, n, weights, &want);
     }
@@ -118,7 +121,10 @@ static void same_lives_of_crews(const struct bed *b, const char *model)
 
     o.args.features = MF_FEATURES_CNN;
     if (strcmp(model, "vit") == 0)
-        o.args.depth = b->world.size, o.args.width = WIDTH, o.args.heads = 12 / (b->world.size == 4 ? 3 : 2);
+        o.args.depth = b->world.size, o.args.width = WIDTH,
+        o.args.heads = !has_all(b)          ? b->world.size
+                       : b->world.size == 4 ? 4
+                                            : 6;
     weights = alone(b, o, &n, &want);
     for (size_t k = 0; k < sizeof crews / sizeof *crews; ++k) {
         if (crews[k].ranks != b->world.size || (is_moe && !crews[k].moe)) continue;
@@ -343,9 +349,9 @@ int main(int argc, char **argv)
         if (b.world.size % ways) continue;
         same_lives(&b, "moe", ways);
         same_lives(&b, "vit", ways);
-        two_towers(&b, ways);
+        if (has_all(&b) || ways == b.world.size) two_towers(&b, ways);
     }
-    same_lives_of_crews(&b, "moe");
+    if (has_all(&b)) same_lives_of_crews(&b, "moe");
     same_lives_of_crews(&b, "vit");
     nothing_changes(&b);
     newborn(&b);

@@ -29,6 +29,7 @@ from .table import Table
 from .verbs import (
     characterize,
     compare,
+    dataset,
     estimate,
     generate,
     get_device,
@@ -73,6 +74,7 @@ __all__ = [
     "UsageError",
     "characterize",
     "compare",
+    "dataset",
     "estimate",
     "generate",
     "get_device",

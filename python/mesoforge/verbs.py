@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import os
-from typing import Any, Sequence, Union, overload
+import tempfile
+from typing import Any, Mapping, Sequence, Union, overload
 
-from .errors import DeviceError, UsageError
+from .errors import DeviceError, InputError, UsageError
 from .measured import Comparison, Properties
-from .result import Result, Structure, Target
+from .result import Path, Result, Structure, Target
 from .session import Progress, Session, default
 
 Numbers = Union[float, Sequence[float], None]
@@ -498,7 +501,7 @@ def train(
     kind
         "classify", "regress", "vqa", "unet" or "moe".
     data
-        The path of a dataset, as of synth(num_samples=..). The session trusts files: Session(trust_files=True).
+        The path of a dataset, as of dataset() or synth(num_samples=..). The session trusts files: Session(trust_files=True).
     session, progress
         As of run() and match().
     **options
@@ -510,6 +513,62 @@ def train(
         The scores of the training.
     """
     made: Result = run("train " + kind, data=data, session=session, progress=progress, **options)
+    return made
+
+
+def dataset(
+    images: Any,
+    *,
+    output: Path,
+    labels: Sequence[Any] | None = None,
+    columns: Mapping[str, Sequence[float]] | None = None,
+    phases: int | None = None,
+    session: Session | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Result:
+    """Makes a dataset for train() of arrays.
+
+    Parameters
+    ----------
+    images
+        An array [sample][y][x] or [sample][z][y][x].
+    output
+        The file, .h5.
+    labels
+        The class of each sample, a number or a name, for train("classify", ..).
+    columns
+        Properties of each sample by their names, for train("regress", ..).
+    phases
+        The values are so many phases; grey values if left out.
+    session, progress
+        As of run() and match().
+    **options
+        `options("data import")` lists them.
+
+    Examples
+    --------
+    >>> import os, tempfile, numpy
+    >>> images = numpy.random.default_rng(1).integers(0, 2, (40, 16, 16))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = dataset(images, output=os.path.join(folder, "set.h5"), phases=2,
+    ...                    columns={"fraction": images.mean(axis=(1, 2))})
+    >>> made.figures["samples"], made.figures["properties"]
+    (40, ['fraction'])
+    """
+    table = dict(columns or {}) if labels is None else {**(columns or {}), "label": labels}
+    for name, values in table.items():
+        if len(values) != len(images):
+            raise InputError(f"there are {len(images)} images, but {len(values)} values of {name!r}")
+    own = None if session else Session(trust_files=True)  # it reads the file that it has written
+    with own or contextlib.nullcontext(), tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "table.csv")
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(table)
+            writer.writerows(zip(*table.values()))
+        more = {"phases": phases, "table": path if table else None, "output": output}
+        made: Result = run("data import", images, session=session or own, progress=progress, **more, **options)
     return made
 
 

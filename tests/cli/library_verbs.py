@@ -13,6 +13,7 @@ import json
 import os
 import pickle
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -424,6 +425,13 @@ def models():
             handle(kind, images, want["predictions"], session)
         samples(session)
         texts(session)
+        grey = np.random.default_rng(3).random((30, 12, 12), dtype="f4")
+        own = mesoforge.dataset(grey, output="arrays.h5", labels=["a", "b", "c"] * 10, columns={"mean": grey.mean((1, 2))})
+        check(own.figures["classes"] == {"a": 10, "b": 10, "c": 10} and own.figures["properties"] == ["mean"], f"{own.figures}")
+        raises(mesoforge.InputError, "but 2 values of 'mean'",
+               lambda: mesoforge.dataset(grey, output="x.h5", columns={"mean": [1, 2]}))
+        trained = mesoforge.train("regress", "arrays.h5", target="mean", arch="mlp", epochs=1, results_dir="arrays", session=session)
+        check("test" in trained.figures, f"{trained.figures}")
         no_memory()
         mesoforge.synth(num_samples=24, questions=2, size=[16, 16], output="asked.h5", session=session)
         mesoforge.train("vqa", "asked.h5", epochs=1, results_dir="vqa", session=session)
@@ -531,6 +539,19 @@ def documented():
         check(all(key in one.__doc__.split("Examples")[0] for key in named), f"{one.__name__} leaves out one of {named}")
 
 
+def document():
+    """The code of docs/PYTHON.md runs from its first block to its last."""
+    with open(os.path.join(ROOT, "docs/PYTHON.md"), encoding="utf-8") as file:
+        blocks = re.findall(r"^```python\n(.*?)^```", file.read(), re.M | re.S)
+    names = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # where there are no GPUs
+        for block in blocks:
+            exec(compile(block, "docs/PYTHON.md", "exec"), names)
+    check(len(blocks) > 12 and names["volume"].shape == (32, 32, 32) and len(names["members"]) == 4, f"{len(blocks)} blocks")
+    check(0 < names["compared"].score < 2 and names["found"].bounds["wiener"][0] < names["found"].conductivity["x"], "figures")
+
+
 def bars():
     """progress=True shows a bar where a terminal is, and takes it away; a pipe gets nothing."""
     script = "import mesoforge, numpy; mesoforge.match(numpy.eye(32, dtype='u1'), size=[32, 32], limit_to=8, progress=True)"
@@ -587,6 +608,7 @@ def main():
         left_sessions()
         described()
         documented()
+        document()
         bars()
         examples()
         os.chdir("/")

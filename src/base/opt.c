@@ -356,7 +356,7 @@ int mf_options_is_list(const struct mf_opt *const *tables, const char *word)
     const struct mf_opt *row = mf_row_of(tables, word);
 
     if (row && !mf_is_same(row) && row->alias_of) row = mf_row_of(tables, row->alias_of);
-    return row && row->kind >= MF_LONGS;
+    return row && row->kind >= MF_LONGS ? (int)row->kind : 0;
 }
 
 int mf_options_knows(const struct mf_options *options, const char *word)

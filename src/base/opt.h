@@ -140,7 +140,7 @@ const char *mf_options_config(const struct mf_options *options);
 /** Is @p word, as it is typed ("--word"), an option of these tables that takes the word behind it? */
 int mf_options_takes(const struct mf_opt *const *tables, const char *word);
 
-/** Is @p word an option of these tables that takes a list? */
+/** The kind of @p word, an option of these tables that takes a list; else 0. */
 int mf_options_is_list(const struct mf_opt *const *tables, const char *word);
 
 /** Has the verb such an option? */

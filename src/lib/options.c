@@ -53,7 +53,7 @@ static int take_word(const char **text, char **to)
     return quote ? mf_fail(MF_USAGE, "a quote (%c) of the options has no end", quote) : MF_OK;
 }
 
-/* A list goes on where its key comes again: "--key value value". */
+/* A list goes on where its key comes again: "--key=1,2" of numbers, "--key word word" of words. */
 struct list {
     char *key; /* of the last word, "" where it is no list */
     int argc;
@@ -62,23 +62,41 @@ struct list {
 
 static char *dashed(const char *word) { return mf_format("--%s", word); }
 
+/* A word more of a list, which is no option. */
+static int add_word(struct list *list, const char *word, const char *value, int same)
+{
+    if (strncmp(value, "--", 2) == 0) return mf_fail(MF_USAGE, "'%s' is no value of '%s'", value, word);
+    if (!same) list->argv[list->argc++] = dashed(word);
+    list->argv[list->argc++] = MF_MUST(strdup(value), "options");
+    return MF_OK;
+}
+
+/* A number more: behind a comma, where what is no number becomes no input. */
+static int add_number(struct list *list, const char *word, const char *value, int same)
+{
+    char **last = &list->argv[list->argc - same], *before = same ? *last : NULL;
+
+    *last = before ? mf_format("%s,%s", before, value) : mf_format("--%s=%s", word, value);
+    list->argc += !same;
+    free(before);
+    return MF_OK;
+}
+
 static int add(struct list *list, char *word, const struct mf_opt *const *tables)
 {
     char *value = strchr(word, '=');
-    const size_t length = value ? (size_t)(value - word) : strlen(word);
-    const int same = strlen(list->key) == length && strncmp(list->key, word, length) == 0;
+    int kind, same;
 
     if (value) *value = '\0';
-    if (!value || !mf_options_is_list(tables, word)) {
-        if (value) *value = '=';
-        list->key = "";
-        list->argv[list->argc++] = dashed(word);
-        return MF_OK;
+    kind = value ? mf_options_is_list(tables, word) : 0;
+    if (kind) {
+        same = strcmp(list->key, word) == 0;
+        list->key = word;
+        return (kind == MF_TEXTS ? add_word : add_number)(list, word, value + 1, same);
     }
-    if (strncmp(value + 1, "--", 2) == 0) return mf_fail(MF_USAGE, "'%s' is no value of '%s'", value + 1, word);
-    if (!same) list->argv[list->argc++] = dashed(word);
-    list->argv[list->argc++] = MF_MUST(strdup(value + 1), "options");
-    list->key = word;
+    if (value) *value = '=';
+    list->key = "";
+    list->argv[list->argc++] = dashed(word);
     return MF_OK;
 }
 

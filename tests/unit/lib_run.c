@@ -48,6 +48,7 @@ static void verbs_print(void)
     gives(&h, "properties", "@image", "conductivity=1,10", "\"conductivity\"");
     gives(&h, "probe", NULL, NULL, "\"schema\":\"hardware\"");
     gives(&h, "plan match", "@image", "size=64,64,64 device=cpu", "\"schema\":\"plan\"");
+    gives(&h, "plan train", "regress", "size=16 size=16 arch=mlp device=cpu", "\"schema\":\"plan\"");
     refuses(&h, "compare", "@image", NULL, MESOFORGE_USAGE, "two files are needed");
     refuses(&h, "compare", "@image @image", "limt-to=3", MESOFORGE_USAGE, "--limit_to");
     refuses(&h, "compare", "@image --device=cpu", NULL, MESOFORGE_USAGE, "is no input");
@@ -55,6 +56,7 @@ static void verbs_print(void)
     refuses(&h, "compare", "@image @image", "threads=2", MESOFORGE_USAGE, "another session");
     refuses(&h, "characterize", "@image @image", NULL, MESOFORGE_USAGE, "measures one field");
     refuses(&h, "characterize", "@image", "output=x.h5", MESOFORGE_USAGE, "gets arrays");
+    refuses(&h, "compare", "@image @image", "labels=0 labels=a.npy", MESOFORGE_USAGE, "integers, not 'a.npy'");
     refuses(&h, "view", "@image", NULL, MESOFORGE_USAGE, "output=FILE");
     refuses(&h, "synthh", NULL, NULL, MESOFORGE_USAGE, "mesoforge synth");
     refuses(&h, "serve", NULL, NULL, MESOFORGE_USAGE, "of the program alone");

@@ -8,7 +8,7 @@
 static int check_names(const mesoforge_session *session, const struct mf_cmd *verb, const struct mf_common *common)
 {
     const struct mf_options *options = session->work.options;
-    const int fills = mf_options_knows(options, "results-dir");
+    const int fills = verb->writes && mf_options_knows(options, "results-dir");
 
     if (fills && !mf_options_given(options, "results-dir"))
         return mf_fail(MF_USAGE, "%s fills a folder, and a library chooses none; try: results-dir=FOLDER", verb->name);

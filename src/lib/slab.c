@@ -1,4 +1,5 @@
 /* See lib.h and include/mesoforge.h: slabs of volumes. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +202,8 @@ int mesoforge_slab(mesoforge_session *session, size_t planes, size_t *first, siz
 
     if (rc != MF_OK) return mf_lib_told(rc);
     if (!first || !count) return mf_lib_leave(session, mf_fail(MF_USAGE, "there is no place for the planes"));
+    if (planes < 1 || planes > PTRDIFF_MAX)
+        return mf_lib_leave(session, mf_fail(MF_USAGE, "a volume of %zu planes has no slabs", planes));
     slab = mf_slab_of(&session->comm, (size_t[]){planes, 2, 2}, session->comm.rank);
     *first = slab.first;
     *count = slab.count;

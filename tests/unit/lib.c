@@ -23,6 +23,7 @@ static void refuses_handles(void)
     struct host h = start(NULL), other = start(NULL);
     mesoforge_result *r = NULL;
     mesoforge_session *none = (mesoforge_session *)&h;
+    size_t first, count;
 
     CHECK(mesoforge_characterize(NULL, h.field, NULL, &r) == MESOFORGE_USAGE);
     CHECK(mesoforge_characterize(none, h.field, NULL, &r) == MESOFORGE_USAGE);
@@ -42,6 +43,7 @@ static void refuses_handles(void)
     mesoforge_close(other.session);
     CHECK(mesoforge_close(other.session) == MESOFORGE_USAGE);
     CHECK(mesoforge_close(NULL) == MESOFORGE_OK);
+    CHECK(mesoforge_slab(h.session, SIZE_MAX, &first, &count) == MESOFORGE_USAGE);
     CHECK(!mesoforge_result_json(NULL) && !mesoforge_result_array(NULL, 0, NULL));
     mesoforge_result_free(NULL);
     mesoforge_close(h.session);

@@ -168,12 +168,15 @@ int mesoforge_run(mesoforge_session *session, const char *verb, const char *inpu
 typedef struct mesoforge_model mesoforge_model;
 
 /**
- * Loads a model of `mesoforge train classify`, regress or unet, or the folder of a language model that continues texts.
- * Options (NULL: none) are those about the model of the verb that asks it:
+ * Loads a model of `mesoforge train classify`, regress, vqa or unet, or the folder of a language model that continues
+ * texts. Options (NULL: none) are those about the model of the verb that asks it:
  * - infer classify, infer regress: batch-size, pp, map, zero, offload-weights
+ * - infer answer: question, type, batch-size, zero, offload-weights
  * - generate: pass-size, guidance-scale, mixed-precision
- * - infer text-generation: context, requests, dtype, keep, tp, pp, map, zero, offload-weights, plan. Memory is taken
- * for so many requests of the whole context. The model is the session's, and ends with it. Collective.
+ * - infer text-generation: context, requests, dtype, keep, tp, pp, map, zero, offload-weights, plan
+ *
+ * A language model takes memory for so many requests of the whole context. A model is the session's, and ends with it.
+ * Collective.
  */
 int mesoforge_model_load(mesoforge_session *session, const char *path, const char *options, mesoforge_model **model);
 
@@ -196,7 +199,7 @@ int mesoforge_model_predict(mesoforge_session *session, mesoforge_model *model, 
  * - A model of train unet: "num-samples=16 seed=3 first=0 condition=NAME=VALUE", also steps, conditioning-sigma and
  *   samples-per-class. The result has the array "samples", "u1" or "f4", [sample][z][y][x][channel] without axes of
  *   length 1. Models with conditions also give "class" and "condition" [sample][column].
- * - A language model: @p prompts are words, and quotes keep blanks: "'The pore network' Once". NULL: an option has
+ * - A language model: @p prompts are words, and quotes keep blanks, "'The pore network' Once". NULL: an option has
  * them. Options are also max-new-tokens, temperature, seed, stop and so on. The verb's object has the texts.
  */
 int mesoforge_model_generate(mesoforge_session *session, mesoforge_model *model, const char *prompts,

@@ -38,14 +38,14 @@ class Texts(Result):
 
 class Predictions(Made):
     """What a model says of images: `array` [image][output] has probabilities or values, `outputs` the names of its
-    columns, and `said` a dictionary for each image, as infer() gives it."""
+    columns, and `said` a dictionary for each image, as infer() gives it. Of questions it has one for each answer."""
 
     outputs: list[str] = []
 
     @property
     def said(self) -> list[dict[str, Any]]:
         """What the program prints of each image."""
-        found: list[dict[str, Any]] = self.figures["predictions"]
+        found: list[dict[str, Any]] = self.figures.get("predictions") or self.figures["answers"]
         return found
 
 

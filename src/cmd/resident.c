@@ -6,7 +6,8 @@
 #include "src/train/learn_show.h"
 #include "src/train/saved.h"
 
-static const struct mf_resident_kind *const kinds[] = {&mf_resident_classify, &mf_resident_regress, NULL};
+static const struct mf_resident_kind *const kinds[] = {&mf_resident_classify, &mf_resident_regress, &mf_resident_answer,
+                                                       NULL};
 
 static int of_task(const char *path, const struct mf_task *task, const struct mf_resident_kind **kind)
 {

@@ -40,7 +40,8 @@ struct mf_resident_kind {
     void (*close)(void *model);
 };
 
-extern const struct mf_resident_kind mf_resident_classify, mf_resident_regress, mf_resident_generate, mf_resident_text;
+extern const struct mf_resident_kind mf_resident_classify, mf_resident_regress, mf_resident_generate, mf_resident_text,
+    mf_resident_answer;
 
 /** The kind of the model at @p path. Refuses with MF_INPUT, and with MF_USAGE a model that no table has. Local. */
 int mf_resident_find(const char *path, const struct mf_resident_kind **kind);

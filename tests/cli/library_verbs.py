@@ -439,6 +439,14 @@ def models():
         answers = mesoforge.infer("vqa/model.safetensors", images[0], question=asked, session=session)
         check([one["question"] for one in answers] == asked and all(0 < one["probability"] <= 1 for one in answers),
               f"answers {answers}")
+        with mesoforge.load_model("vqa/model.safetensors", question=asked, session=session) as model:
+            said = model.predict(images[:1])
+            check(plain(said.said) == plain(answers), f"a loaded model answers {said.said}, and the verb {answers}")
+            check(said.array.shape == (1, len(said.outputs)) and model.facts["questions"] == asked, f"{said.outputs}")
+            check(model.predict("asked.h5").array.shape[0] == 24, "a dataset is another one")
+            check(np.array_equal(model.predict(np.stack(images)).array[:1], said.array), "a stack has other answers")
+            raises(mesoforge.UsageError, "of loading", lambda: model.predict(images[0], question=asked))
+        raises(mesoforge.UsageError, "no question", lambda: mesoforge.Model("vqa/model.safetensors", session=session))
         raises(mesoforge.UsageError, "results-dir=FOLDER", lambda: mesoforge.train("classify", "set.h5", session=session))
         exact = mesoforge.estimate("own-regress/model.safetensors", session=session)
         check(exact["kind"] == "mlp" and sum(part["weights"] for part in exact["parts"]) > 1000, f"estimate says {exact}")

@@ -8,6 +8,8 @@
 #include "src/base/log.h"
 #include "src/base/utf8.h"
 #include "src/cmd/learn/answer_vqa_net.h"
+#include "src/cmd/learn/infer_model.h"
+#include "src/cmd/learn/infer_resident.h"
 #include "src/cmd/learn/infer_show.h"
 #include "src/cmd/log_view.h"
 
@@ -196,3 +198,70 @@ const struct mf_cmd mf_cmd_infer_answer = {
     .remedy = "a smaller --batch-size",
     .in_library = 1,
 };
+
+/* ---- a model that stays loaded, with its questions ---- */
+
+struct resident {
+    struct asking asking;
+    struct mf_infer_maker maker;
+    struct mf_infer_model model;
+};
+
+static int load(struct mf_session *session, const struct mf_resident_kind *kind, void *options, const char *path,
+                void **model)
+{
+    struct resident *r = MF_MUST(calloc(1, sizeof *r), "a model");
+
+    r->asking.o = options;
+    r->maker = (struct mf_infer_maker){&r->asking, open, print, put};
+    r->model = (struct mf_infer_model){.session = session, .o = options, .path = path, .maker = &r->maker};
+    *model = r;
+    MF_TRY(mf_agree(session->comm, mf_answerer_check(&r->asking.o->question)));
+    MF_TRY(mf_infer_model_begin(&r->model, kind->learn));
+    return mf_infer_model_load(&r->model, 0);
+}
+
+static void unload(void *model)
+{
+    struct resident *r = model;
+
+    if (!r) return;
+    mf_infer_model_close(&r->model);
+    mf_answerer_close(&r->asking.answerer);
+    free(r);
+}
+
+static void facts(const void *model, struct mf_json *to)
+{
+    const struct resident *r = model;
+    const struct mf_answerer *a = &r->asking.answerer;
+    struct mf_json *asked = mf_json_array(), *outputs = mf_json_array(), *map = mf_json_object();
+
+    for (size_t q = 0; q < a->questions; ++q) {
+        mf_json_text(asked, NULL, a->question[q].text);
+        for (size_t k = 0; k < a->question[q].count; ++k) mf_json_text(outputs, NULL, a->question[q].answer[k]);
+    }
+    mf_predictor_facts(&a->card, &a->task, to);
+    mf_json_text(map, "", r->model.session->backend->name); /* all of it */
+    MF_JSON(to, "questions", asked, "outputs", outputs, "map", map);
+}
+
+static int axes(const void *model) { return mf_infer_resident_axes(&((const struct resident *)model)->model); }
+
+static int ask(void *model, void *options, const char *const *files, size_t count,
+               const struct mf_resident_taker *taker)
+{
+    return mf_infer_resident_ask(&((struct resident *)model)->model, options, files, count, taker);
+}
+
+static const char *const loading[] = {"question", "type", "batch-size", "zero", "offload-weights", NULL};
+
+const struct mf_resident_kind mf_resident_answer = {.verb = &mf_cmd_infer_answer,
+                                                    .learn = &mf_learn_vqa,
+                                                    .loading = loading,
+                                                    .check = mf_infer_check_loading,
+                                                    .open = load,
+                                                    .facts = facts,
+                                                    .axes = axes,
+                                                    .ask = ask,
+                                                    .close = unload};

@@ -266,7 +266,7 @@ static int open_set(void *of, const struct mf_comm *comm, const struct mf_datase
 
     mf_questions_close(a->scenes);
     a->scenes = NULL;
-    return set->asks ? mf_questions_open(comm, set, &a->scenes) : MF_OK;
+    return set && set->asks ? mf_questions_open(comm, set, &a->scenes) : MF_OK;
 }
 
 static void feed_id(void *of, size_t row, size_t id)

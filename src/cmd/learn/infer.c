@@ -507,6 +507,7 @@ int mf_infer_ask(struct mf_infer_model *model, const void *options, const char *
 
     begin(&job);
     rc = check_output(&job);
+    if (rc == MF_OK && model->net.open_set) rc = model->net.open_set(model->net.of, job.session->comm, NULL);
     if (rc == MF_OK) rc = look_at_all(&job);
     if (rc == MF_OK) rc = ask(&job, taker);
     end(&job);

@@ -46,7 +46,7 @@ struct mf_infer_net {
     /** For ranks that walk together, each with its own samples; else NULL. Walks along until the others are ready. */
     void (*stay)(void *of);
     /** For a network that reads more of a set than its samples; else NULL. Takes that from an open set, before samples
-     * are given (collective; refuses, agreed). Says whose sample row @p row is. */
+     * are given (collective; refuses, agreed). NULL: files follow. Says whose sample row @p row is. */
     int (*open_set)(void *of, const struct mf_comm *comm, const struct mf_dataset *set);
     void (*feed_id)(void *of, size_t row, size_t id);
 };

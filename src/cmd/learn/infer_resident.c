@@ -39,7 +39,8 @@ static int take(void *context, const struct mf_predictions *p)
 {
     const struct mf_resident_taker *taker = context;
     const size_t dims[] = {p->lines, p->outputs};
-    const int shares = p->task->learn->by_class;
+    const struct mf_learn *learn = p->task->learn; /* NULL: a maker's network, whose answers are classes */
+    const int shares = !learn || learn->by_class;
     float *all = malloc(p->lines * p->outputs * sizeof *all + 1);
     int rc = all ? MF_OK : mf_fail(MF_MEMORY, "no memory for %zu predictions", p->lines);
 

@@ -29,7 +29,7 @@ static int check_plan(const struct mf_session *session, const void *options, con
 static int run(struct mf_session *session, void *options)
 {
     const char *const *word;
-    const size_t n = mf_options_positional(session->options, &word);
+    const size_t n = mf_arguments(session, &word);
 
     (void)options;
     if (n == 0) return mf_fail(MF_INPUT, "nothing to import");

@@ -41,13 +41,13 @@ const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "logfile_date", logfile_date, MF_FLAG, NULL, "put date and time into the log file's name"),
     MF_OPT(mf_common, "gpu_ids", gpu_ids, MF_LONGS, NULL, "GPUs to use on each node: local rank k takes the k-th"),
     MF_OPT(mf_common, "share-gpu", share_gpu, MF_FLAG, NULL, "several ranks may take one GPU"),
-    MF_CHOICE_TEXT(
-        mf_common, "bind", bind, "auto", "auto|none",
+    MF_CHOICE(
+        mf_common, "bind", unbound, "auto", "auto|none",
         "which cores ranks use; auto: shares of their own, on an idle node of several NUMA nodes that a job of Slurm "
         "has whole; none: all to all"),
     MF_OPT(mf_common, "verbose", verbose, MF_FLAG, NULL,
            "log where every rank runs: host, GPU, cores, NUMA node, network adapter"),
-    MF_CHOICE_TEXT(
+    MF_CHOICE(
         mf_common, "exchange", exchange, "auto", "auto|nccl|host",
         "how ranks on GPUs exchange slices and gradients; nccl: from GPU to GPU; host: through the host's memory; "
         "auto: nccl where every rank has a GPU of its own and NCCL is here"),
@@ -140,11 +140,11 @@ struct mf_settings mf_common_settings(const struct mf_common *common)
                                 .gpu_ids = common->gpu_ids,
                                 .share_gpu = common->share_gpu,
                                 .lenient = common->lenient,
-                                .bind = strcmp(common->bind, "auto") == 0,
+                                .bind = !common->unbound,
                                 .threads = common->threads,
                                 .memory_limit = (size_t)common->memory_limit << 20,
                                 .gpu_fraction = common->gpu_fraction,
-                                .exchange = mf_exchange_of(common->exchange),
+                                .exchange = common->exchange,
                                 .seed = common->seed,
                                 .deterministic = common->deterministic,
                                 .dry_run = common->dry_run,

@@ -24,11 +24,11 @@ struct mf_common {
     long logging_level;       /* 10 debug, 20 info, 30 warnings, 40 quiet */
     int logfile_date;
     struct mf_longs gpu_ids;
-    int share_gpu;        /* --share-gpu: several ranks may take one GPU */
-    int lenient;          /* --lenient-devices, of few verbs: cores do the work where --device is not there */
-    const char *bind;     /* --bind auto|none: mf_session_pin() */
-    int verbose;          /* --verbose: where.h */
-    const char *exchange; /* --exchange: mf_exchange_of() */
+    int share_gpu; /* --share-gpu: several ranks may take one GPU */
+    int lenient;   /* --lenient-devices, of few verbs: cores do the work where --device is not there */
+    int unbound;   /* --bind none: mf_session_pin() */
+    int verbose;   /* --verbose: where.h */
+    enum mf_exchange exchange;
 };
 
 extern const struct mf_opt mf_common_opts[];

@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/same_file.h"
 #include "kernels/stage.h"
@@ -221,10 +220,8 @@ int mf_infer_check_ways(const struct mf_session *s, long tensor, long stages)
                    tensor * stages, ranks, tensor * stages);
 }
 
-int mf_infer_check_streams(const struct mf_session *s, long zero, const char *offload, const char *map)
+int mf_infer_check_streams(const struct mf_session *s, long zero, int host, const char *map)
 {
-    const int host = strcmp(offload, "host") == 0;
-
     if (zero != 0 && zero != 3)
         return mf_fail(MF_USAGE,
                        "--zero %ld: there are no moments and no gradients to cut, only weights; try: --zero 3", zero);

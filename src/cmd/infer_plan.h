@@ -29,17 +29,16 @@
                "with --dtype int8: leave these weights in 16 bits: head, layers.0-3, layers.*.inner")
 
 /** The rows of --zero and --offload-weights: mf_infer_check_streams() looks at them. */
-#define MF_STREAM_ROWS(type)                                                                                         \
-    MF_OPT(type, "zero", zero, MF_LONG, "0",                                                                         \
-           "3: ranks cut every weight, and gather those of a block while the one before it is computed; 0: they do " \
-           "not"),                                                                                                   \
-        MF_CHOICE_TEXT(                                                                                              \
-            type, "offload-weights", offload, "none", "none|host",                                                   \
-            "host: weights that do not fit a GPU stand in host memory. They are copied while the block before "      \
-            "is computed")
+#define MF_STREAM_ROWS(type)                                                                                          \
+    MF_OPT(type, "zero", zero, MF_LONG, "0",                                                                          \
+           "3: ranks cut every weight, and gather those of a block while the one before it is computed; 0: they do "  \
+           "not"),                                                                                                    \
+        MF_CHOICE(type, "offload-weights", offload, "none", "none|host",                                              \
+                  "host: weights that do not fit a GPU stand in host memory. They are copied while the block before " \
+                  "is computed")
 
 /** Refuses with MF_USAGE what does not go together. Local. */
-int mf_infer_check_streams(const struct mf_session *session, long zero, const char *offload, const char *map);
+int mf_infer_check_streams(const struct mf_session *session, long zero, int host, const char *map);
 
 /** Refuses with MF_USAGE weights in host memory (@p host) where there is no other. Local. */
 int mf_infer_check_host(const struct mf_session *session, int host);

@@ -77,8 +77,8 @@ int mf_keep_check(const struct mf_session *session, const struct mf_keep *keep)
 
 struct mf_keeper_opts mf_keep_opts(const struct mf_session *s, const struct mf_keep *keep)
 {
-    const int restart = strcmp(keep->restart, "auto") == 0;
-    struct mf_keeper_opts opts = {.begin = s->start, .restart = restart, .anew = !restart && mf_given(s, "restart")};
+    struct mf_keeper_opts opts = {
+        .begin = s->start, .restart = keep->restart, .anew = !keep->restart && mf_given(s, "restart")};
 
     if (mf_keep_hours(s, keep->hours, &opts.max_seconds) != MF_OK) { /* was checked: time is over by now */
         mf_err_clear();

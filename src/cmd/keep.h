@@ -6,7 +6,8 @@
 #include "src/run/keeper.h"
 
 struct mf_keep {
-    const char *every, *restart, *hours;
+    const char *every, *hours;
+    int restart;
 };
 
 /** The rows, in the options of a verb that has a struct mf_keep called keep. */
@@ -18,9 +19,9 @@ struct mf_keep {
     MF_OPT(type, "checkpoint-every", keep.every, MF_TEXT, "auto",                                                  \
            "save the run every 30s, 10min, 2h or 200ev (evaluations); auto: by the cost of a checkpoint; off: on " \
            "leaving only"),                                                                                        \
-        MF_CHOICE_TEXT(type, "restart", keep.restart, "no", "no|auto",                                             \
-                       "auto: continue from the newest checkpoint, if there is one; no: begin anew, and replace "  \
-                       "checkpoints; left out: begin anew, unless a stopped run has left some"),                   \
+        MF_CHOICE(type, "restart", keep.restart, "no", "no|auto",                                                  \
+                  "auto: continue from the newest checkpoint, if there is one; no: begin anew, and replace "       \
+                  "checkpoints; left out: begin anew, unless a stopped run has left some"),                        \
         MF_KEEP_HOURS(type, keep.hours)
 
 /** Is @p text a duration, as 30s, 10min or 2h? Then its seconds. Local. */

@@ -25,7 +25,7 @@ void mf_planned_device(const struct mf_common *common, enum mf_residency residen
     options->gpu_ids = common->gpu_ids.count;
     options->gpu_id = common->gpu_ids.at;
     options->share_gpu = common->share_gpu;
-    options->exchange = mf_exchange_of(common->exchange);
+    options->exchange = common->exchange;
     if (strncmp(common->device, "cuda:", 5) != 0) return;
     *number = strtol(common->device + 5, NULL, 10);
     options->device = "cuda";

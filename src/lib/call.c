@@ -66,7 +66,7 @@ static void share(const mesoforge_session *session, const struct mf_cmd *verb, s
     common->output = output;
     common->data_folder = "";
     common->information = NULL;
-    common->bind = "none";
+    common->unbound = 1;
     common->json = 1;
 }
 

@@ -175,7 +175,7 @@ int mf_lib_leave(mesoforge_session *session, int rc)
 /* Collective. */
 static int open_work(mesoforge_session *s)
 {
-    s->common.bind = "none";
+    s->common.unbound = 1;
     MF_TRY(mf_agree(&s->comm, mf_common_check(&s->common)));
     s->work = (struct mf_verb_call){.session = {.comm = &s->comm,
                                                 .settings = mf_common_settings(&s->common),

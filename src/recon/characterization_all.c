@@ -7,7 +7,6 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/words.h"
 #include "src/desc/registry.h"
 
 /* Why it is not measured of this field; NULL: it is. */

@@ -2,11 +2,8 @@
  * reconstruct chooses again, when it knows the size of the result. */
 #include "src/recon/characterization.h"
 
-#include <string.h>
-
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/words.h"
 #include "src/desc/registry.h"
 #include "src/recon/match.h"
 

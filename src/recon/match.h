@@ -15,21 +15,24 @@ struct mf_match_given {
 };
 
 /** Defaults of numbers: X(field, value). All others begin with 0, except for mutation_rule. */
-#define MF_MATCH_DEFAULTS(X) \
-    MF_MEASURE_DEFAULTS(X)   \
-    X(extent_x, 64)          \
-    X(extent_y, 64)          \
-    X(extent_z, 1)           \
-    X(max_iter, 500)         \
-    X(history, 2)            \
-    X(convergence_steps, 10) \
-    X(candidates, 1)         \
-    X(learning_rate, 0.01)   \
-    X(beta_1, 0.9)           \
-    X(beta_2, 0.999)         \
-    X(rho, 0.9)              \
-    X(tolerance, 1e-10)      \
-    X(initial_temperature, 1e-4) X(cooldown_factor, 0.9) X(property_weight, 1) X(property_tolerance, 0.01)
+#define MF_MATCH_DEFAULTS(X)     \
+    MF_MEASURE_DEFAULTS(X)       \
+    X(extent_x, 64)              \
+    X(extent_y, 64)              \
+    X(extent_z, 1)               \
+    X(max_iter, 500)             \
+    X(history, 2)                \
+    X(convergence_steps, 10)     \
+    X(candidates, 1)             \
+    X(learning_rate, 0.01)       \
+    X(beta_1, 0.9)               \
+    X(beta_2, 0.999)             \
+    X(rho, 0.9)                  \
+    X(tolerance, 1e-10)          \
+    X(initial_temperature, 1e-4) \
+    X(cooldown_factor, 0.9)      \
+    X(property_weight, 1)        \
+    X(property_tolerance, 0.01)
 
 /** Each slice of a volume is compared, or their mean. */
 enum mf_slice_objective { MF_OBJECTIVE_EACH, MF_OBJECTIVE_MEAN };

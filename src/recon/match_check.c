@@ -2,7 +2,6 @@
 #include "src/recon/match.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/words.h"

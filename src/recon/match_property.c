@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/words.h"
 #include "src/desc/measure.h"
 
 static const char PREFIX[] = "conductivity_";

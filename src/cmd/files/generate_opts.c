@@ -18,10 +18,10 @@ enum { STEPS_MOST = 10000, SAMPLES_MOST = 1 << 28 };
 #define ROW(word, field, kind, standard, help) MF_OPT(generate, word, field, kind, standard, help)
 
 const struct mf_opt mf_generate_rows[] = {
-    ROW("model", by.model, MF_TEXT, NULL,
+    ROW("model", by.model, MF_NAME, NULL,
         "model of train unet (.safetensors, or its folder); imagenet: adm-imagenet64 with the weights of "
         "--checkpoint-path"),
-    ROW("checkpoint-path", by.weights, MF_TEXT, NULL, "weights of --model imagenet; without --model, the model"),
+    ROW("checkpoint-path", by.weights, MF_NAME, NULL, "weights of --model imagenet; without --model, the model"),
     ROW("arch", by.arch, MF_TEXT, NULL,
         "network of published weights that do not say it: adm-imagenet64, or unet with its sizes"),
     ROW("prompt-file", by.prompts, MF_TEXT, NULL, "of models that read texts; none is here, so it is refused"),

@@ -1,6 +1,5 @@
 /* plan generate: what generate would do on a machine, and why; and what a published table says of it. */
 #include <stdio.h>
-#include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/json.h"
@@ -10,28 +9,26 @@
 struct plan_generate {
     struct generate generate; /* first: its rows are this verb's too */
     struct mf_plan_wish wish;
-    const char *profile;
+    int is_table;
 };
 
 #define ROW(word, field, kind, standard, help) MF_OPT(plan_generate, word, field, kind, standard, help)
 
 static const struct mf_opt rows[] = {
     MF_PLAN_WISH_MACHINE(plan_generate),
-    MF_CHOICE_TEXT(plan_generate, "profile", profile, "measured", "measured|table:generate",
-                   "measured: this planner; table:generate: the samples of a pass that a published table gives for the "
-                   "memory of the smallest GPU (--explain: and the table)"),
+    MF_CHOICE(plan_generate, "profile", is_table, "measured", "measured|table:generate",
+              "measured: this planner; table:generate: the samples of a pass that a published table gives for the "
+              "memory of the smallest GPU (--explain: and the table)"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_generate_rows, mf_common_opts, NULL};
-
-static int is_table(const struct plan_generate *o) { return strcmp(o->profile, "measured") != 0; }
 
 static int check(const struct mf_session *session, void *options)
 {
     struct plan_generate *o = options;
 
     MF_TRY(mf_plan_wish_check(session, &o->wish));
-    return is_table(o) ? MF_OK : mf_generate_check(session, &o->generate);
+    return o->is_table ? MF_OK : mf_generate_check(session, &o->generate);
 }
 
 /* ---- the plan ---- */
@@ -133,7 +130,7 @@ static int run(struct mf_session *s, void *options)
 {
     struct plan_generate *o = options;
 
-    return is_table(o) ? plan_table(s, o) : plan(s, o);
+    return o->is_table ? plan_table(s, o) : plan(s, o);
 }
 
 const struct mf_cmd mf_cmd_plan_generate = {

@@ -33,6 +33,6 @@ int mf_made_by_settle(struct mf_made_by *by)
                        "--model '%.200s' and --checkpoint-path '%.200s' name two models; leave one of them out",
                        by->model, by->weights);
     if (!by->model) by->model = by->weights;
-    if (by->model && *by->model) return MF_OK;
+    if (by->model) return MF_OK;
     return mf_fail(MF_USAGE, "no model; try: --model FILE.safetensors, of mesoforge train unet");
 }

@@ -16,9 +16,8 @@
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_launch, word, field, kind, standard, help)
 
 static const struct mf_opt place_rows[] = {
-    MF_CHOICE_TEXT(
-        mf_launch, "launcher", launcher, "auto", "auto|mpirun|srun|sbatch",
-        "who starts the ranks; auto: srun in a job of Slurm, a script for sbatch where that is, else mpirun"),
+    MF_CHOICE(mf_launch, "launcher", launcher, "auto", "auto|mpirun|srun|sbatch",
+              "who starts the ranks; auto: srun in a job of Slurm, a script for sbatch where that is, else mpirun"),
     ROW("plan", plan, MF_TEXT, NULL,
         "nodes, ranks, cores and GPUs of this file that plan --output wrote; match and reconstruct get it too"),
     ROW("nodes", nodes, MF_LONG, "0", "of the job; 0: one, or those of the job around it"),
@@ -217,7 +216,7 @@ static int carry_out(const struct mf_launch *o, const struct mf_job *job)
 
     if (job->by != MF_BY_SBATCH) mf_job_words(job, &words);
     if (o->run) {
-        if (job->by == MF_BY_SBATCH && strcmp(o->launcher, "auto") == 0)
+        if (job->by == MF_BY_SBATCH && !o->launcher)
             mf_info("sbatch gets the script; without a cluster, --launcher mpirun runs it here");
         if (job->by == MF_BY_SBATCH)
             submit(job);

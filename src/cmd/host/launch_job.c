@@ -20,9 +20,8 @@ static enum mf_starter starter_of(const struct mf_launch *o, const struct mf_lau
 {
     char path[4096];
 
-    if (strcmp(o->launcher, "srun") == 0) return MF_BY_SRUN;
-    if (strcmp(o->launcher, "sbatch") == 0) return MF_BY_SBATCH;
-    if (strcmp(o->launcher, "mpirun") == 0 || job->hosts) return MF_BY_MPIRUN;
+    if (o->launcher) return (enum mf_starter)(o->launcher - 1);
+    if (job->hosts) return MF_BY_MPIRUN;
     if (*here->job) return job->box >= MF_BOX_DOCKER || o->mpirun ? MF_BY_MPIRUN : MF_BY_SRUN;
     return mf_program_find("sbatch", path, sizeof path) ? MF_BY_SBATCH : MF_BY_MPIRUN;
 }
@@ -42,7 +41,7 @@ static int check_numbers(const struct mf_launch *o)
     MF_TRY(check_number("ntasks-per-node", o->per_node));
     MF_TRY(check_number("cpus-per-task", o->cores));
     MF_TRY(check_number("gpus", o->gpus));
-    if (o->mpirun && strcmp(o->launcher, "srun") == 0)
+    if (o->mpirun && o->launcher == 1 + MF_BY_SRUN)
         return mf_fail(MF_USAGE, "--mpirun and --launcher srun contradict each other");
     return MF_OK;
 }

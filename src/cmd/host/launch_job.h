@@ -11,7 +11,8 @@
 struct mf_launch {
     struct mf_job job;
     /* how many, where */
-    const char *launcher, *plan, *constraint;
+    const char *plan, *constraint;
+    int launcher;              /* 1 + enum mf_starter; 0: auto */
     const char *gpus_per_node; /* "[TYPE:]NUMBER" */
     long nodes, ranks, per_node, cores, gpus;
     struct mf_texts also;

@@ -1,7 +1,6 @@
 /* infer answer: answers to questions about micrographs, by a network that train vqa made. */
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/table.h"
 #include "src/base/err.h"
@@ -42,7 +41,7 @@ static int open(const struct mf_session *session, const struct mf_infer_cmd *opt
                                             .questions = asking->o->question.count,
                                             .batch = (size_t)options->batch,
                                             .crew = {.wish.zero = (int)options->zero, .sharers = session->comm}};
-    if (strcmp(options->offload, "host") == 0) asking->answerer.crew.streamed = SIZE_MAX;
+    if (options->offload) asking->answerer.crew.streamed = SIZE_MAX;
     return mf_answerer_open(model, &asking->o->question, &asking->o->type, &asking->answerer, net);
 }
 

@@ -1,6 +1,5 @@
 /* infer embed: vectors of texts by a language model that reads them whole. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/micro.h"
 #include "src/base/bounds.h"
@@ -8,7 +7,6 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/base/words.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/prompts.h"
@@ -18,7 +16,7 @@
 struct embed {
     struct mf_common common;
     struct mf_prompt_opts from;
-    const char *pool;
+    int pool; /* 1 + enum mf_pool; 0: the model's */
     int normalize, no_normalize, bare, truncate;
 };
 
@@ -26,10 +24,9 @@ struct embed {
 
 static const struct mf_opt rows[] = {
     MF_PROMPT_ROWS(embed, from),
-    MF_CHOICE_TEXT(
-        embed, "pool", pool, NULL, MF_POOL_NAMES,
-        "what becomes the vector: the mean of all tokens, the first or last token, or BERT's pooler; left out: "
-        "as the files of sentence-transformers in the folder say, else the mean"),
+    MF_CHOICE(embed, "pool", pool, NULL, MF_POOL_NAMES,
+              "what becomes the vector: the mean of all tokens, the first or last token, or BERT's pooler; left out: "
+              "as the files of sentence-transformers in the folder say, else the mean"),
     ROW("normalize", normalize, MF_FLAG, "vectors have length 1; left out: as modules.json says, else they have not"),
     ROW("no-normalize", no_normalize, MF_FLAG, "vectors keep their length"),
     ROW("truncate", truncate, MF_FLAG, "cut texts that are longer than the model reads; without it they are refused"),
@@ -80,7 +77,7 @@ static int read_folder(struct job *job)
     struct mf_language model;
 
     MF_TRY(mf_language_read(job->folder, &model));
-    MF_TRY(mf_pooling_read(job->folder, o->pool != NULL, &job->pooling));
+    MF_TRY(mf_pooling_read(job->folder, o->pool > 0, &job->pooling));
     if (job->pooling.prefixed)
         mf_warn("sentence-transformers puts a text in front of each one; texts are read as they are");
     if (job->pooling.lowered)
@@ -117,7 +114,7 @@ static int read_texts(struct job *job)
 static struct mf_embed_wish wish_of(const struct job *job)
 {
     const struct embed *o = job->o;
-    const enum mf_pool pool = o->pool ? (enum mf_pool)mf_words_place(MF_POOL_NAMES, o->pool) : job->pooling.pool;
+    const enum mf_pool pool = o->pool ? (enum mf_pool)(o->pool - 1) : job->pooling.pool;
 
     return (struct mf_embed_wish){
         .pool = pool, .ranks = (size_t)job->session->comm->size, .rank = (size_t)job->session->comm->rank};

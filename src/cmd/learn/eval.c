@@ -20,7 +20,7 @@ struct eval {
 };
 
 static const struct mf_opt rows[] = {
-    MF_OPT(eval, "data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),
+    MF_OPT(eval, "data", data, MF_NAME, NULL, "dataset of synth --num-samples or data import"),
     MF_CHOICE_TEXT(eval, "split", split, "test", "test|validation|train|all", "which samples"),
     MF_OPT(eval, "plot", plot, MF_TEXT, NULL,
            "picture: the matrix of confusion, or predicted against true values [.png]"),
@@ -47,7 +47,7 @@ static int check(const struct mf_session *session, void *options)
 
     if (mf_arguments(session, &words) != 1)
         return mf_fail(MF_USAGE, "no model; try: mesoforge eval run/model.safetensors --data FILE.h5");
-    if (!o->data || !*o->data) return mf_fail(MF_USAGE, "no dataset; try: --data FILE.h5");
+    if (!o->data) return mf_fail(MF_USAGE, "no dataset; try: --data FILE.h5");
     return mf_predict_check(session, "eval", o->batch);
 }
 

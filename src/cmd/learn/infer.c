@@ -2,7 +2,6 @@
 #include "src/cmd/learn/infer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/array.h"
 #include "io/look.h"

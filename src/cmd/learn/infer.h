@@ -7,7 +7,8 @@
 
 struct mf_infer_cmd {
     struct mf_common common;
-    const char *threshold, *dataset, *map, *offload;
+    const char *threshold, *dataset, *map;
+    int offload; /* weights are in host memory */
     struct mf_longs labels;
     long batch, stages, zero;
 };

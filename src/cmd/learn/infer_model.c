@@ -2,7 +2,6 @@
 #include "src/cmd/learn/infer_model.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "mpi/adopt.h"
 #include "src/base/err.h"
@@ -14,7 +13,7 @@
 #include "src/train/learn_show.h"
 #include "src/train/saved.h"
 
-static int wants_host(const struct mf_infer_model *m) { return strcmp(m->o->offload, "host") == 0; }
+static int wants_host(const struct mf_infer_model *m) { return m->o->offload; }
 
 int mf_infer_model_streams(const struct mf_infer_model *m) { return wants_host(m) || m->crew.wish.zero; }
 

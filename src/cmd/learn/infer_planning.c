@@ -1,6 +1,5 @@
 /* plan infer, plan serve: a run of a model on a machine, its memory and its speed. A server is a run of a language
  * model whose requests may have their whole context at the same time. */
-#include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/text.h"
@@ -19,7 +18,8 @@ struct plan_infer {
     struct mf_plan_wish wish;
     long requests, context, prompt, made, tensor, stages, zero, batch;
     int show_list;
-    const char *dtype, *map, *offload;
+    const char *dtype, *map;
+    int offload; /* weights are in host memory */
     struct mf_texts keep;
 };
 
@@ -139,7 +139,7 @@ static int prepare(struct mf_session *s, const char *folder, struct job *job, st
                               .tensor = (size_t)o->tensor,
                               .map = o->map,
                               .zero = (int)o->zero,
-                              .host = strcmp(o->offload, "host") == 0,
+                              .host = o->offload,
                               .deterministic = s->settings.deterministic};
     MF_TRY(mf_gen_check_context(model, folder, w->context));
     MF_TRY(settle_ranks(o, w));
@@ -180,7 +180,7 @@ static int open_network(const struct mf_session *s, struct plan_infer *o, const 
 {
     *w = (struct mf_infer_work){.batch = (size_t)o->batch,
                                 .crew = {(size_t)o->stages, o->map, (int)o->zero},
-                                .host = strcmp(o->offload, "host") == 0,
+                                .host = o->offload,
                                 .deterministic = s->settings.deterministic};
     MF_UNUSED(s, "a trained network reads samples", "requests", "context", "prompt-tokens", "new-tokens", "tp", "dtype",
               "keep", "show-list");

@@ -1,13 +1,11 @@
 /* See train_opts.h: options of growth and sleep. */
 #include <stdio.h>
-#include <string.h>
 
 #include "mpi/rank_groups.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/base/words.h"
 #include "src/cmd/learn/train_opts.h"
 
 #define GPU_MODES                                "auto|cpu|single_gpu|multi_gpu"
@@ -16,7 +14,7 @@
 #define MORPH(word, field, off)                  MF_OPT(mf_moe_cmd, word, field, MF_FLAG, "1", "of Morph's configuration; false: " off)
 
 const struct mf_opt mf_moe_rows[] = {
-    MF_CHOICE_TEXT(
+    MF_CHOICE(
         mf_moe_cmd, "gpu-mode", gpu_mode, "auto", GPU_MODES,
         "auto: as --device; cpu: --device cpu; single_gpu: one rank on --device cuda; multi_gpu: ranks on --device "
         "cuda, each with a GPU of its own"),
@@ -83,13 +81,12 @@ void mf_moe_switch_off(struct mf_moe_cmd *o)
 int mf_moe_adopt(struct mf_options *options, const void *into)
 {
     const struct mf_moe_cmd *o = into;
-    const int mode = mf_words_place(GPU_MODES, o->gpu_mode);
     char key[40];
 
     MF_TRY(mf_train_adopt(options, into));
-    if (mode == 0) return MF_OK;
-    snprintf(key, sizeof key, "--gpu-mode %s: --device", o->gpu_mode);
-    return mf_options_adopt(options, "device", "", key, mode == 1 ? "cpu" : "cuda");
+    if (o->gpu_mode == MF_MODE_AUTO) return MF_OK;
+    snprintf(key, sizeof key, "--gpu-mode %s: --device", mf_options_value(options, "gpu-mode"));
+    return mf_options_adopt(options, "device", "", key, o->gpu_mode == MF_MODE_CPU ? "cpu" : "cuda");
 }
 
 int mf_moe_ways(const struct mf_session *s, const struct mf_train_cmd *o, size_t ranks, struct mf_train_opts *opts)
@@ -97,7 +94,7 @@ int mf_moe_ways(const struct mf_session *s, const struct mf_train_cmd *o, size_t
     const size_t experts = (size_t)opts->args.experts / mf_max(1, opts->tensor);
     const size_t wish = o->ways ? (size_t)o->ways : ranks;
 
-    if (strcmp(o->strategy, "expert_parallel") != 0) return MF_OK;
+    if (o->strategy != MF_BY_EXPERTS) return MF_OK;
     if (opts->args.experts == 0)
         return mf_fail(MF_USAGE, "--parallel-strategy expert_parallel: --arch %s has no experts", o->arch);
     if (s->settings.deterministic)

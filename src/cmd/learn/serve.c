@@ -48,7 +48,7 @@ static const struct mf_opt rows[] = {
         "chatml, llama2, llama3, mistral, zephyr, or a file with a line for each role; left out: that of the model, "
         "if it is one of these"),
     ROW("served-model-name", name, MF_TEXT, NULL, "name of the model for clients; left out: that of its folder"),
-    MF_CHOICE_TEXT(
+    MF_CHOICE(
         mf_serve_opts, "pool", pool, NULL, MF_POOL_NAMES,
         "for vectors: the mean of all tokens, the first or last token, or BERT's pooler; left out: as for infer embed"),
     ROW("log-requests", logs, MF_FLAG, NULL, "a line in the log for each request"),

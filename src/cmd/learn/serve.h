@@ -9,7 +9,9 @@
 
 struct mf_serve_opts {
     struct mf_common common;
-    const char *host, *api, *key_file, *template, *name, *plan, *map, *dtype, *pool, *threshold, *offload;
+    const char *host, *api, *key_file, *template, *name, *plan, *map, *dtype, *threshold;
+    int pool;    /* 1 + enum mf_pool; 0: the model's */
+    int offload; /* weights in host memory */
     long port, requests, queue, input, total, body, seconds, grace, tensor, stages, voxels, pending, zero;
     int logs;
     struct mf_longs labels;

@@ -43,7 +43,7 @@ static int find_work(const struct mf_serve *job, struct own *own)
                                      .stages = o->map && !o->stages ? stages : (size_t)o->stages,
                                      .map = o->map,
                                      .zero = (int)o->zero,
-                                     .host = strcmp(o->offload, "host") == 0,
+                                     .host = o->offload,
                                      .deterministic = o->common.deterministic};
     MF_TRY(mf_infer_check_host(job->session, own->work.host));
     if ((size_t)o->total > own->model.context && own->model.rope.kind == MF_ROPE_NONE)

@@ -5,7 +5,6 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/words.h"
 #include "src/cmd/learn/serve.h"
 #include "src/cmd/unused.h"
 #include "src/serve/vectors.h"
@@ -48,10 +47,10 @@ static int prepare(struct mf_serve *job)
     if (job->session->comm->size > 1)
         return mf_fail(MF_USAGE, "one rank serves a model that makes vectors, and %d run", job->session->comm->size);
     MF_TRY(mf_language_read(job->folder, &model));
-    MF_TRY(mf_pooling_read(job->folder, job->o->pool != NULL, &own->pooling));
+    MF_TRY(mf_pooling_read(job->folder, job->o->pool > 0, &own->pooling));
     warn(job, &own->pooling);
     MF_TRY(find_input(job, own, &model, &s->input));
-    wish.pool = job->o->pool ? (enum mf_pool)mf_words_place(MF_POOL_NAMES, job->o->pool) : own->pooling.pool;
+    wish.pool = job->o->pool ? (enum mf_pool)(job->o->pool - 1) : own->pooling.pool;
     MF_TRY(mf_tokenizer_open(job->folder, &job->cuts));
     MF_TRY(mf_embedder_open_any(job->folder, s->input, &wish, job->session->queue, &own->embedder));
     s->kind = MF_ASK_VECTOR;

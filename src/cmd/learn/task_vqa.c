@@ -28,9 +28,7 @@ static const struct mf_train_phase phases[] = {{"pretrain", "1e-4", 20, 'B'}, {"
 
 const struct mf_train_phase *mf_train_phase_of(const struct mf_train_cmd *o)
 {
-    for (size_t k = 0; o->phase && k < sizeof phases / sizeof *phases; ++k)
-        if (strcmp(o->phase, phases[k].word) == 0) return &phases[k];
-    return NULL;
+    return o->phase ? &phases[o->phase - 1] : NULL;
 }
 
 static int adopt(struct mf_options *options, const void *into)
@@ -83,10 +81,9 @@ const struct mf_opt mf_vqa_rows[] = {
     ROW("merit", merit, MF_TEXT, NULL,
         "what epochs are compared by: a type of questions, a head, or findings (the first of these that has the name); "
         "left out: the mean accuracy of all types"),
-    MF_CHOICE_TEXT(
-        mf_train_cmd, "phase", phase, "all", "all|pretrain|finetune",
-        "questions of which grades: pretrain A and B, finetune A. Without --learning-rate and --warmup they have "
-        "1e-4 and 5 % of the steps, or 5e-5 and 10 %"),
+    MF_CHOICE(mf_train_cmd, "phase", phase, "all", "all|pretrain|finetune",
+              "questions of which grades: pretrain A and B, finetune A. Without --learning-rate and --warmup they have "
+              "1e-4 and 5 % of the steps, or 5e-5 and 10 %"),
     MF_OPT_END};
 
 static const struct mf_opt rows[] = {

@@ -328,7 +328,7 @@ static int read_model(struct job *job)
                                      .stages = o->map && !o->stages ? stages : (size_t)o->stages,
                                      .map = o->map,
                                      .zero = (int)o->zero,
-                                     .host = strcmp(o->offload, "host") == 0,
+                                     .host = o->offload,
                                      .deterministic = o->common.deterministic};
     MF_TRY(mf_infer_check_host(job->session, job->work.host));
     return o->context ? mf_gen_check_context(&job->model, job->folder, (size_t)o->context) : MF_OK;

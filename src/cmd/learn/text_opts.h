@@ -8,7 +8,8 @@
 struct generation {
     struct mf_common common;
     struct mf_prompt_opts from;
-    const char *logits, *plan, *map, *dtype, *offload;
+    const char *logits, *plan, *map, *dtype;
+    int offload; /* weights are in host memory */
     struct mf_texts stop, keep;
     long most, length, context, requests, top_k, tensor, stages, zero;
     double temperature, top_p, repetition;

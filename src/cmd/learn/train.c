@@ -238,7 +238,7 @@ static int train(struct job *job)
     struct mf_json *results = NULL;
     int rc;
 
-    if (job->o->model && *job->o->model) job->model = mf_safetensors_where(job->o->model);
+    if (job->o->model) job->model = mf_safetensors_where(job->o->model);
     MF_TRY(name_problem(job));
     if (job->opts.compile == MF_COMPILE_TUNE) {
         mf_tuned_open(&job->tuning);

@@ -144,14 +144,14 @@ static int are_filed(const struct mf_session *s)
 static int check_planning(const struct mf_session *s, const struct mf_train_cmd *o)
 {
     if (!*o->plan) return mf_fail(MF_USAGE, "--plan must be auto, off or a file of mesoforge plan --output");
-    if (o->deepspeed && o->zero[0] == '0')
+    if (o->deepspeed && o->zero == 1)
         return mf_fail(MF_USAGE, "--use_deepspeed shares by ZeRO: it and --%s contradict each other",
                        mf_options_origin(mf_options_of(s), "zero") == MF_FROM_FLAG
                            ? mf_options_said(mf_options_of(s), "zero")
                            : "zero 0");
-    if (o->compile && o->compile_mode[0] == 'n')
+    if (o->compile && o->compile_mode == MF_COMPILE_NONE)
         return mf_fail(MF_USAGE, "--compile and --compile-mode none contradict each other: leave one of them out");
-    if (o->new_head && !(o->model && *o->model))
+    if (o->new_head && !o->model)
         return mf_fail(MF_USAGE, "--new-head: without --model FILE all layers are new; leave it out");
     if (o->auto_batch && mf_given(s, "batch-size") && !are_filed(s))
         return mf_fail(MF_USAGE, "--auto-batch-size chooses --batch-size: leave one of them out");
@@ -170,7 +170,7 @@ int mf_train_check_values(const struct mf_session *s, const struct mf_train_cmd 
 
 int mf_train_check(const struct mf_session *s, const struct mf_train_cmd *o)
 {
-    if (!o->data || !*o->data)
+    if (!o->data)
         return mf_fail(MF_USAGE,
                        "no dataset; try: --data FILE.h5, one of mesoforge synth --num-samples or data import");
     MF_TRY(mf_train_check_values(s, o));

@@ -1,6 +1,5 @@
 /* train moe: a mixture of experts that grows while it learns. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -92,7 +91,7 @@ static int check_start(const struct mixture *m, size_t experts)
 {
     const struct mf_train_cmd *t = &m->o->train;
 
-    if (!t->model || !*t->model) return MF_OK;
+    if (!t->model) return MF_OK;
     if ((long)experts < m->grow.opts.least || (long)experts > m->grow.opts.most)
         return mf_fail(MF_USAGE, "'%s' has %zu experts: they must be from --min-experts %ld to --max-experts %ld",
                        t->model, experts, m->grow.opts.least, m->grow.opts.most);
@@ -171,10 +170,10 @@ int mf_moe_complete(const struct mf_session *s, struct mf_moe_cmd *o)
 {
     struct mf_train_cmd *t = &o->train;
 
-    if (strcmp(o->gpu_mode, "single_gpu") == 0 && s->comm->size > 1)
+    if (o->gpu_mode == MF_MODE_ONE_GPU && s->comm->size > 1)
         return mf_fail(MF_USAGE, "--gpu-mode single_gpu is of one rank, and there are %d; try: multi_gpu",
                        s->comm->size);
-    if (strcmp(o->gpu_mode, "multi_gpu") == 0 && s->comm->size == 1)
+    if (o->gpu_mode == MF_MODE_GPUS && s->comm->size == 1)
         mf_info("--gpu-mode multi_gpu: there is one rank, so there is one GPU; mpirun -n N starts more");
     mf_moe_switch_off(o);
     if (!mf_given(s, "arch")) t->arch = "moe";

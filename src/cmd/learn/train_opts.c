@@ -8,7 +8,6 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
-#include "src/base/words.h"
 #include "src/cmd/learn/deepspeed.h"
 #include "src/cmd/learn/unet_teacher.h"
 #include "src/cmd/planned.h"
@@ -40,7 +39,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("blocks", blocks, MF_LONG, NULL, "blocks of a level (unet), of a stage (convnext)"),
     ROW("deep", deep, MF_LONG, NULL, "convnext: blocks of the last stage but one; left out: as many as in the others"),
     ROW("attention", attention, MF_LONG, NULL, "unet: attention where an image has at most so many pixels at a side"),
-    MF_CHOICE_TEXT(mf_train_cmd, "image", image, "cnn", IMAGES, "vqa: what reads the image, of --width and --depth"),
+    MF_CHOICE(mf_train_cmd, "image", image, "cnn", IMAGES, "vqa: what reads the image, of --width and --depth"),
     ROW("text-width", text_width, MF_LONG, NULL, "columns of a token, a cell of the image, an object (vqa)"),
     ROW("text-depth", text_depth, MF_LONG, NULL, "layers of the text encoder (vqa)"),
     ROW("top-k", top, MF_LONG, NULL, "experts that a sample (vit: a patch) goes to; left out: 2"),
@@ -51,7 +50,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("balance", balance, MF_REAL, "0.005",
         "experts: change of their balance biases in a step; a bias is added to the scores where experts are chosen; it "
         "grows of an expert with few rows, and falls of one with many; 0: there are none"),
-    MF_CHOICE_TEXT(
+    MF_CHOICE(
         mf_train_cmd, "parallel-strategy", strategy, "data_parallel", STRATEGIES,
         "data_parallel: every rank has all experts; expert_parallel: ranks share the experts, and samples go to the "
         "ranks of theirs; pipeline_parallel: as --pp with all ranks"),
@@ -59,14 +58,14 @@ const struct mf_opt mf_train_rows[] = {
         "expert-parallel size: ranks that share all experts, a divisor of the ranks; every further group has all "
         "experts again; left out: as many as can"),
     MF_ALIAS("expert-parallel-size", "expert-ways"),
-    MF_CHOICE_TEXT(mf_train_cmd, "features", features, "auto", "auto|none|cnn",
-                   "moe: what experts get: all numbers of a sample, or features of a cnn; auto: cnn for images"),
+    MF_CHOICE(mf_train_cmd, "features", features, "auto", "auto|none|cnn",
+              "moe: what experts get: all numbers of a sample, or features of a cnn; auto: cnn for images"),
     ROW("dropout", dropout, MF_REAL, "0", "part of the activations that is dropped in training [0..1)"),
-    ROW("model", model, MF_TEXT, NULL, "start from the weights in this file (.safetensors)"),
+    ROW("model", model, MF_NAME, NULL, "start from the weights in this file (.safetensors)"),
     MF_ALIAS("checkpoint-path", "model"),
     ROW("new-head", new_head, MF_FLAG, NULL,
         "with --model: the last layer begins anew, as it does by itself if the file has other classes or columns"),
-    ROW("freeze", freeze, MF_TEXT, NULL, "parts of the network that are not trained, by names: stem,stages.0"),
+    ROW("freeze", freeze, MF_NAME, NULL, "parts of the network that are not trained, by names: stem,stages.0"),
     ROW("resume-from-checkpoint", resume, MF_TEXT, NULL,
         "a model, or the folder of one: begin with its weights, as --model; --results-dir itself: go on with that run, "
         "as --restart auto"),
@@ -79,14 +78,14 @@ const struct mf_opt mf_train_rows[] = {
         "--max-samples 100 --epochs 1 --max-steps 20 --compare-replicas 1"),
     ROW("learning-rate", rate, MF_REAL, NULL,
         "of the optimiser, at its highest; left out: the network's own (cnn: 0.003, convnext: 0.002, others: 0.001)"),
-    MF_CHOICE_TEXT(mf_train_cmd, "schedule", schedule, "cosine", MF_SCHEDULES,
-                   "learning rate over the steps; all but one-cycle begin with --warmup"),
+    MF_CHOICE(mf_train_cmd, "schedule", schedule, "cosine", MF_SCHEDULES,
+              "learning rate over the steps; all but one-cycle begin with --warmup"),
     ROW("warmup", warmup, MF_LONG, NULL, "steps in which the learning rate rises; left out: 5 % of all, at most 500"),
     ROW("warmup-ratio", warmup_share, MF_REAL, NULL,
         "the same as a share of all steps (0..1]; of one-cycle: left out: 0.3"),
-    MF_CHOICE_TEXT(mf_train_cmd, "warmup-shape", warmup_shape, "linear", MF_WARMUPS, "how the learning rate rises"),
-    MF_CHOICE_TEXT(mf_train_cmd, "optimizer", optimizer, "adamw", OPTIMIZERS,
-                   "adamw: decay apart from the gradient; adam, sgd: decay as part of it (L2)"),
+    MF_CHOICE(mf_train_cmd, "warmup-shape", log_warmup, "linear", MF_WARMUPS, "how the learning rate rises"),
+    MF_CHOICE(mf_train_cmd, "optimizer", optimizer, "adamw", OPTIMIZERS,
+              "adamw: decay apart from the gradient; adam, sgd: decay as part of it (L2)"),
     MF_ALIAS("optimiser", "optimizer"),
     ROW("momentum", momentum, MF_REAL, "0.9", "sgd: share of the last update that is added to the next; 0: none"),
     ROW("beta-1", beta_1, MF_REAL, "0.9", "adamw, adam: decay of the first moment"),
@@ -96,7 +95,7 @@ const struct mf_opt mf_train_rows[] = {
     ROW("no-decay", no_decay, MF_FLAG, NULL,
         "weight decay of what linear layers and convolutions multiply by alone: norms, biases, embeddings and "
         "positions have none"),
-    ROW("rate-of", rate_of, MF_TEXT, NULL,
+    ROW("rate-of", rate_of, MF_NAME, NULL,
         "factors of the learning rate of parts of the network, by names: text=0.1,image.stem=0.5"),
     ROW("clip", clip, MF_REAL, "1", "largest norm of the gradients of a step; 0: any"),
     ROW("average", average, MF_REAL, NULL,
@@ -120,21 +119,20 @@ const struct mf_opt mf_train_rows[] = {
         "have fewer samples"),
     ROW("auto-batch-size", auto_batch, MF_FLAG, NULL,
         "choose --batch-size by real steps, also where the run is too short to gain from it"),
-    MF_CHOICE_TEXT(
+    MF_CHOICE(
         mf_train_cmd, "zero", zero, "auto", "auto|0|1|2|3",
         "what ranks share instead of copying: 1: moments of the optimiser; 2: gradients, too; 3: parameters, too; "
         "auto: what fits"),
-    MF_CHOICE_TEXT(
-        mf_train_cmd, "compile-mode", compile_mode, "reduce-overhead", COMPILES,
-        "default: operations and their activations are one; reduce-overhead: GPUs also replay a step's calls as "
-        "graphs; max-autotune: and try algorithms of products and convolutions, once; none: nodes one by one"),
-    MF_CHOICE_TEXT(mf_train_cmd, "compile-scope", compile_scope, "all", SCOPES,
-                   "what is compiled: all; experts: the layers of experts alone; gate: their routers alone"),
+    MF_CHOICE(mf_train_cmd, "compile-mode", compile_mode, "reduce-overhead", COMPILES,
+              "default: operations and their activations are one; reduce-overhead: GPUs also replay a step's calls as "
+              "graphs; max-autotune: and try algorithms of products and convolutions, once; none: nodes one by one"),
+    MF_CHOICE(mf_train_cmd, "compile-scope", compile_scope, "all", SCOPES,
+              "what is compiled: all; experts: the layers of experts alone; gate: their routers alone"),
     ROW("compile", compile, MF_FLAG, NULL, "the same as --compile-mode reduce-overhead, which is the standard"),
     ROW("mixed-precision", mixed, MF_FLAG, NULL,
         "activations and products have 16 bits; weights, gradients of weights and sums have 32"),
-    MF_CHOICE_TEXT(mf_train_cmd, "precision-type", precision, "auto", PRECISIONS,
-                   "which 16 bits; f16 is fp16; auto: bf16 with --mixed-precision, else 32 bits"),
+    MF_CHOICE(mf_train_cmd, "precision-type", precision, "auto", PRECISIONS,
+              "which 16 bits; f16 is fp16; auto: bf16 with --mixed-precision, else 32 bits"),
     ROW("loss-scale", loss_scale, MF_REAL, "65536", "fp16: factor of the loss at the start, a power of two"),
     ROW("loss-scale-window", scale_window, MF_LONG, "2000", "fp16: steps in a row after which the factor doubles"),
     ROW("loss-scale-hysteresis", scale_patience, MF_LONG, "1", "fp16: steps that are skipped before the factor halves"),
@@ -147,12 +145,11 @@ const struct mf_opt mf_train_rows[] = {
     ROW("deepspeed", config, MF_TEXT, NULL,
         "take options from this configuration of DeepSpeed (JSON); docs/LEARNING.md has its keys"),
     ROW("use-deepspeed", deepspeed, MF_FLAG, NULL, "--zero 2, unless that or --deepspeed says 1 or 3"),
-    MF_CHOICE_TEXT(
-        mf_train_cmd, "recompute", recompute, "auto", RECOMPUTES,
-        "activations that backward computes again instead of keeping: norms and activations, or all of a block; "
-        "auto: what fits"),
-    MF_CHOICE_TEXT(mf_train_cmd, "offload", offload, "auto", OFFLOADS,
-                   "on a GPU: optimizer keeps moments and updates in the node's memory, on its cores; auto: what fits"),
+    MF_CHOICE(mf_train_cmd, "recompute", recompute, "auto", RECOMPUTES,
+              "activations that backward computes again instead of keeping: norms and activations, or all of a block; "
+              "auto: what fits"),
+    MF_CHOICE(mf_train_cmd, "offload", offload, "auto", OFFLOADS,
+              "on a GPU: optimizer keeps moments and updates in the node's memory, on its cores; auto: what fits"),
     ROW("partition-activations", partition, MF_FLAG, NULL,
         "with --tp: ranks keep pieces of the activations that they have alike, and gather them for backward; left out: "
         "if all do not fit"),
@@ -322,15 +319,13 @@ static int find_slots(const struct mf_session *s, const struct mf_train_cmd *o, 
 
 static struct mf_train_range stages_of(const struct mf_train_cmd *o)
 {
-    const int stage = o->zero[0] - '0';
-
-    if (strcmp(o->zero, "auto") != 0) return (struct mf_train_range){stage, stage};
+    if (o->zero) return (struct mf_train_range){o->zero - 1, o->zero - 1};
     return o->deepspeed ? (struct mf_train_range){2, 2} : (struct mf_train_range){0, 3};
 }
 
 static struct mf_train_range recompute_of(const struct mf_train_cmd *o)
 {
-    const int how = mf_words_place(RECOMPUTES, o->recompute) - 1;
+    const int how = o->recompute - 1;
 
     return how < 0 ? (struct mf_train_range){MF_RECOMPUTE_NONE, MF_RECOMPUTE_BLOCKS}
                    : (struct mf_train_range){how, how};
@@ -338,7 +333,7 @@ static struct mf_train_range recompute_of(const struct mf_train_cmd *o)
 
 static struct mf_train_range offload_of(const struct mf_train_cmd *o)
 {
-    const int how = mf_words_place(OFFLOADS, o->offload) - 1;
+    const int how = o->offload - 1;
 
     return how < 0 ? (struct mf_train_range){0, 1} : (struct mf_train_range){how, how};
 }
@@ -370,11 +365,10 @@ static struct mf_train_range way_of(long asked, int free)
 static void free_ways(const struct mf_session *s, const struct mf_train_cmd *o, const struct mf_train_opts *opts,
                       struct mf_train_work *work)
 {
-    const int free =
-        !s->settings.deterministic && !work->offload.least && !o->spill && strcmp(o->strategy, "data_parallel") == 0;
+    const int free = !s->settings.deterministic && !work->offload.least && !o->spill && o->strategy == MF_BY_SAMPLES;
 
     work->tensor = way_of(o->tensor, free && !opts->grows);
-    if (strcmp(o->strategy, "pipeline_parallel") != 0)
+    if (o->strategy != MF_BY_STAGES)
         work->stages = way_of(o->stages, free && !opts->task->learn->whole && work->stage.least < 2);
 }
 
@@ -421,7 +415,7 @@ static int check_pipeline(const struct mf_train_cmd *o, const struct mf_train_ki
     return mf_fail(MF_USAGE,
                    "--pp %zu: stages keep whole gradients until a step ends, and --zero %s cuts them before; try: "
                    "--zero 1",
-                   opts->stages, o->zero);
+                   opts->stages, (const char *const[]){"auto", "0", "1", "2", "3"}[o->zero]);
 }
 
 static int check_crew(const struct mf_session *s, size_t ranks, const struct mf_train_opts *opts)
@@ -446,7 +440,7 @@ static int check_crew(const struct mf_session *s, size_t ranks, const struct mf_
 
 size_t mf_train_asked_stages(const struct mf_train_cmd *o, size_t ranks)
 {
-    if (strcmp(o->strategy, "pipeline_parallel") == 0) return mf_max(1, ranks / mf_max(1, (size_t)o->tensor));
+    if (o->strategy == MF_BY_STAGES) return mf_max(1, ranks / mf_max(1, (size_t)o->tensor));
     return o->stages ? (size_t)o->stages : 1;
 }
 
@@ -467,12 +461,12 @@ static int find_crew(const struct mf_session *s, const struct mf_train_cmd *o, c
 
 /* -- all of it -- */
 
-static int has_half(const struct mf_train_cmd *o) { return o->mixed || strcmp(o->precision, "auto") != 0; }
+static int has_half(const struct mf_train_cmd *o) { return o->mixed || o->precision != MF_TYPE_AUTO; }
 
 /* 16 bits, if they are wanted, and the scale of the loss. */
 static void find_precision(const struct mf_train_cmd *o, struct mf_train_opts *opts)
 {
-    const int bf16 = o->precision[0] != 'f';
+    const int bf16 = o->precision == MF_TYPE_AUTO || o->precision == MF_TYPE_BF16;
 
     if (!has_half(o)) return;
     opts->type = bf16 ? MF_BF16 : MF_F16;
@@ -480,12 +474,8 @@ static void find_precision(const struct mf_train_cmd *o, struct mf_train_opts *o
         opts->scale = (struct mf_scale_opts){o->loss_scale, 1, (size_t)o->scale_window, (size_t)o->scale_patience};
 }
 
-static enum mf_op_id optimizer_of(const char *word)
-{
-    static const enum mf_op_id op[] = {MF_OP_ADAMW, MF_OP_ADAM, MF_OP_SGD};
-
-    return op[mf_words_place(OPTIMIZERS, word)];
-}
+/* In the order of OPTIMIZERS. */
+static const enum mf_op_id optimisers[] = {MF_OP_ADAMW, MF_OP_ADAM, MF_OP_SGD};
 
 /* The share that counts; 0: there is none, or steps were given in its place. */
 static double warmup_share(const struct mf_session *s, const struct mf_train_cmd *o)
@@ -504,20 +494,19 @@ static void find_schedule(const struct mf_session *s, const struct mf_train_cmd 
     const size_t usual = phase ? steps / phase->warmup : steps / 20 < 500 ? steps / 20 : 500;
     const double share = warmup_share(s, o);
 
-    opts->schedule = (struct mf_schedule){.kind = (enum mf_schedule_kind)mf_words_place(MF_SCHEDULES, o->schedule),
+    opts->schedule = (struct mf_schedule){.kind = o->schedule,
                                           .rate = o->rate > 0 ? o->rate : opts->arch->rate,
                                           .warmup = share > 0               ? (size_t)(share * (double)steps)
                                                     : mf_given(s, "warmup") ? (size_t)o->warmup
                                                                             : usual,
                                           .steps = steps,
-                                          .log = mf_words_place(MF_WARMUPS, o->warmup_shape)};
+                                          .log = o->log_warmup};
     if (opts->schedule.kind == MF_SCHEDULE_ONE_CYCLE) opts->schedule.rise = share;
 }
 
 static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
 {
     const int is_moe = mf_train_is(o, "moe");
-    const int features = mf_words_place("auto|none|cnn", o->features) - 1;
 
     return (struct mf_arch_args){.width = o->width,
                                  .depth = o->depth,
@@ -528,7 +517,7 @@ static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
                                  .attention = o->attention,
                                  .text_width = o->text_width,
                                  .text_depth = o->text_depth,
-                                 .image = mf_words_place(IMAGES, o->image),
+                                 .image = o->image,
                                  .dropout = o->dropout,
                                  .experts = o->experts,
                                  .top = o->top,
@@ -536,17 +525,17 @@ static struct mf_arch_args args_of(const struct mf_train_cmd *o, int is_image)
                                  .noise = o->noise,
                                  .capacity = o->capacity,
                                  .balance = o->balance,
-                                 .features = features >= 0        ? features
+                                 .features = o->features          ? o->features - 1
                                              : is_moe && is_image ? MF_FEATURES_CNN
                                                                   : MF_FEATURES_NONE};
 }
 
 static int find_scope(const struct mf_train_cmd *o, struct mf_train_opts *opts)
 {
-    opts->scope = (enum mf_scope)mf_words_place(SCOPES, o->compile_scope);
+    opts->scope = o->compile_scope;
     if (opts->scope == MF_SCOPE_ALL || opts->args.experts > 0) return MF_OK;
     return mf_fail(MF_USAGE, "--compile-scope %s: this network has no experts; try: --compile-scope all",
-                   o->compile_scope);
+                   o->compile_scope == MF_SCOPE_EXPERTS ? "experts" : "gate");
 }
 
 int mf_train_network_of(const struct mf_train_cmd *o, struct mf_train_opts *opts)
@@ -563,10 +552,10 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
     *opts = (struct mf_train_opts){.arch = mf_arch_find(o->arch),
                                    .args = args_of(o, set->dims[0] == 1),
                                    .task = task,
-                                   .freeze = o->freeze && *o->freeze ? o->freeze : NULL,
-                                   .rate_of = o->rate_of && *o->rate_of ? o->rate_of : NULL,
+                                   .freeze = o->freeze,
+                                   .rate_of = o->rate_of,
                                    .plain = o->no_decay,
-                                   .optimiser = optimizer_of(o->optimizer),
+                                   .optimiser = optimisers[o->optimizer],
                                    .moments = {.momentum = o->momentum},
                                    .decay = o->decay,
                                    .clip = o->clip,
@@ -581,7 +570,7 @@ int mf_train_opts_of(const struct mf_session *s, const struct mf_train_cmd *o, c
                                    .skips = (size_t)o->max_skips,
                                    .compare = (size_t)o->compare,
                                    .balance = (size_t)o->balance_stages,
-                                   .compile = (enum mf_compile)mf_words_place(COMPILES, o->compile_mode),
+                                   .compile = o->compile_mode,
                                    .bucket = BUCKET};
     if (opts->optimiser != MF_OP_SGD)
         opts->moments = (struct mf_attr){.momentum = o->beta_1, .second = o->beta_2, .epsilon = o->epsilon};

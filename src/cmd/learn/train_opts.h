@@ -11,18 +11,27 @@
 struct mf_train_cmd {
     struct mf_common common;
     struct mf_keep keep;
-    const char *data, *results_dir, *arch, *model, *freeze, *rate_of, *teacher, *merit, *phase, *resume;
+    const char *data, *results_dir, *arch, *model, *freeze, *rate_of, *teacher, *merit, *resume;
+    int phase; /* of --phase, from 1; 0: all questions */
     struct mf_texts columns, condition, augment;
     long width, depth, heads, patch, blocks, deep, attention, text_width, text_depth;
     long experts, top;
     double temperature, noise, capacity, balance;
-    const char *features, *strategy, *image;
+    enum mf_image image;
+    int features; /* 1 + enum mf_features; 0: auto */
+    enum { MF_BY_SAMPLES, MF_BY_EXPERTS, MF_BY_STAGES } strategy;
     long ways;
     double dropout, rate, decay, clip, smoothing, momentum, beta_1, beta_2, epsilon;
     long made, epochs, max_steps, max_samples, warmup, patience, keep_last;
     double warmup_share;
-    const char *schedule, *warmup_shape, *optimizer, *recompute, *offload, *zero, *workers, *plan, *config, *precision,
-        *compile_mode, *compile_scope;
+    enum mf_schedule_kind schedule;
+    int log_warmup;
+    enum { MF_TRAIN_ADAMW, MF_TRAIN_ADAM, MF_TRAIN_SGD } optimizer;
+    int recompute, offload, zero; /* 1 + enum mf_recompute, 1 + whether, 1 + the stage; 0: auto */
+    const char *workers, *plan, *config;
+    enum { MF_TYPE_AUTO, MF_TYPE_FP16, MF_TYPE_BF16, MF_TYPE_F16 /* fp16 */ } precision;
+    enum mf_compile compile_mode;
+    enum mf_scope compile_scope;
     long max_tokens;
     double findings_weight;
     double average, noise_mean, noise_deviation, condition_dropout, start, score_rate;
@@ -42,7 +51,7 @@ struct mf_train_cmd {
 
 /** Options whose defaults differ from verb to verb. */
 #define MF_TRAIN_OWN_ROWS(folder, network, networks, number, batch)                                                 \
-    MF_TRAIN_ROW("data", data, MF_TEXT, NULL, "dataset of synth --num-samples or data import"),                     \
+    MF_TRAIN_ROW("data", data, MF_NAME, NULL, "dataset of synth --num-samples or data import"),                     \
         MF_TRAIN_ROW("results-dir", results_dir, MF_TEXT, folder,                                                   \
                      "folder of model.safetensors, metrics, plots and checkpoints"),                                \
         MF_TRAIN_ROW("arch", arch, MF_TEXT, network, "network: " networks " (docs/LEARNING.md)"),                   \
@@ -92,7 +101,7 @@ struct mf_moe_cmd {
     struct mf_train_cmd train;
     struct mf_grow_opts grow;
     struct mf_sleep_opts sleep;
-    const char *gpu_mode;
+    enum { MF_MODE_AUTO, MF_MODE_CPU, MF_MODE_ONE_GPU, MF_MODE_GPUS } gpu_mode;
     /* of Morph's configuration: what is switched off by false */
     int births, sleeps, adapts, divides, tunes, pins;
 };

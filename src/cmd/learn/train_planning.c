@@ -15,7 +15,7 @@ struct plan_cmd {
     struct mf_plan_wish wish;
     struct mf_longs size;
     long samples, classes, phases, channels;
-    const char *profile;
+    int is_table;
     const struct mf_train_kind *kind;
     int is_moe;
 };
@@ -31,9 +31,9 @@ static const struct mf_opt rows[] = {
     ROW("phases", phases, MF_LONG, "2", "without --data: phases of a sample; 0: it is a grey image"),
     ROW("channels", channels, MF_LONG, "1",
         "without --data: channels of an image, 3 of colours; it has no phases then"),
-    MF_CHOICE_TEXT(plan_cmd, "profile", profile, "measured", "measured|table:train",
-                   "measured: this planner; table:train: the settings that a published table gives for the GPUs of the "
-                   "machine (--explain: and the table)"),
+    MF_CHOICE(plan_cmd, "profile", is_table, "measured", "measured|table:train",
+              "measured: this planner; table:train: the settings that a published table gives for the GPUs of the "
+              "machine (--explain: and the table)"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {
@@ -58,10 +58,10 @@ static int find_kind(const struct mf_session *s, struct plan_cmd *o)
 static int check(const struct mf_session *s, struct plan_cmd *o)
 {
     static const char *const of_none[] = {"size", "num-samples", "classes", "phases", "channels"};
-    const int has_data = o->moe.train.data && *o->moe.train.data;
+    const int has_data = o->moe.train.data != NULL;
 
     MF_TRY(mf_plan_wish_check(s, &o->wish));
-    if (strcmp(o->profile, "measured") != 0) return MF_OK;
+    if (o->is_table) return MF_OK;
     MF_TRY(find_kind(s, o));
     MF_TRY(mf_train_check_values(s, &o->moe.train));
     mf_train_settle(s, &o->moe.train);
@@ -175,7 +175,7 @@ static int plan_data(struct mf_session *s, struct plan_cmd *o)
     struct mf_dataset *set = NULL, nominal;
     int rc;
 
-    if (o->moe.train.data && *o->moe.train.data) {
+    if (o->moe.train.data) {
         rc = mf_train_set(s, &o->moe.train, o->kind, &set);
         if (rc == MF_OK) rc = plan_set(s, o, set);
         mf_dataset_close(set);
@@ -213,7 +213,7 @@ static int run(struct mf_session *s, void *options)
     struct plan_cmd *o = options;
 
     MF_TRY(mf_agree(s->comm, check(s, o)));
-    if (strcmp(o->profile, "measured") != 0) return plan_table(s, o);
+    if (o->is_table) return plan_table(s, o);
     mf_plan_settle_device(&o->moe.train.common, &o->wish);
     MF_TRY(mf_train_check_memories(&o->moe.train, o->moe.train.common.device,
                                    strcmp(o->moe.train.common.device, "cpu") != 0));

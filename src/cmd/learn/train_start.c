@@ -143,7 +143,7 @@ int mf_train_start(const struct mf_train_cmd *o, struct mf_trainer *t)
     struct mf_task task = {.learn = NULL};
     int rc;
 
-    if (!o->model || !*o->model) {
+    if (!o->model) {
         if (o->freeze)
             mf_warn("--freeze without --model: these parts keep the random weights of their start; try: --model FILE");
         return MF_OK;

@@ -53,10 +53,8 @@ int mf_unet_check_teacher(const struct mf_train_cmd *o)
         return mf_fail(MF_USAGE, "--score-rate %g: it must be above 0", o->score_rate);
     if (!(o->start > MF_NOISE_LEAST) || !isfinite(o->start))
         return mf_fail(MF_USAGE, "--conditioning-sigma %g: it must be a number above %g", o->start, MF_NOISE_LEAST);
-    if (o->freeze && *o->freeze)
-        return mf_fail(MF_USAGE, "--freeze and --teacher contradict each other: all of a generator learns");
-    if (o->rate_of && *o->rate_of)
-        return mf_fail(MF_USAGE, "--rate-of and --teacher contradict each other: two networks learn");
+    if (o->freeze) return mf_fail(MF_USAGE, "--freeze and --teacher contradict each other: all of a generator learns");
+    if (o->rate_of) return mf_fail(MF_USAGE, "--rate-of and --teacher contradict each other: two networks learn");
     return MF_OK;
 }
 

@@ -1,7 +1,6 @@
 /* mesoforge match: characterises micrographs and reconstructs from them in one step. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/names.h"
 #include "src/base/err.h"

@@ -29,16 +29,16 @@ const struct mf_opt mf_properties_rows[] = {
         properties, "boundary", boundary, "plates", "plates|periodic|centres",
         "plates on the outer faces; a period of an endless structure; plates through the centres of the first and "
         "last voxels (PoreSpy)"),
-    MF_CHOICE_TEXT(properties, "sides", sides, "closed", "closed|periodic",
-                   "between plates: no flux leaves through the other faces, or they are joined"),
+    MF_CHOICE(properties, "sides", sides_periodic, "closed", "closed|periodic",
+              "between plates: no flux leaves through the other faces, or they are joined"),
     MF_OPT(properties, "axes", axes, MF_TEXTS, NULL, "along which axes, as z x (else all)"),
     MF_OPT(properties, "young", young, MF_REALS, NULL,
            "stiffness instead of conduction: Young's moduli of labels 0, 1, ...; 0: void"),
     MF_OPT(properties, "poisson", poisson, MF_REALS, NULL, "their Poisson ratios; one value is for all"),
     MF_OPT(properties, "stiffness", stiffness, MF_REALS, NULL,
            "the same of cubic phases: C11 C12 C44 of each label, along the axes of the volume"),
-    MF_CHOICE_TEXT(properties, "scheme", scheme, "staggered", "staggered|rotated",
-                   "grid of the stiffness: shear on edges of voxels, or displacements at their corners"),
+    MF_CHOICE(properties, "scheme", scheme, "staggered", "staggered|rotated",
+              "grid of the stiffness: shear on edges of voxels, or displacements at their corners"),
     MF_OPT(properties, "tolerance", tolerance, MF_REAL, "1e-4",
            "relative error of the conductivity or of the stiffness at which to stop"),
     MF_LABEL_ROWS(properties, ),
@@ -217,7 +217,7 @@ static void set_solver(const struct properties *o, struct mf_conduct_opts *opts)
 {
     opts->heeds = 1;
     opts->tolerance = o->tolerance;
-    opts->sides_periodic = strcmp(o->sides, "periodic") == 0;
+    opts->sides_periodic = o->sides_periodic;
     opts->boundary = (enum mf_conduct_boundary)mf_words_place("plates|periodic|centres", o->boundary);
 }
 

@@ -19,7 +19,9 @@ struct properties {
     struct mf_reals conductivity, spacing, young, poisson, stiffness;
     struct mf_longs conducting, labels, crop;
     struct mf_texts axes;
-    const char *boundary, *sides, *scheme, *threshold, *dataset, *unit;
+    const char *boundary, *threshold, *dataset, *unit;
+    int sides_periodic;
+    enum mf_elastic_scheme scheme;
     double tolerance;
     int crop_bar;
     const char *edge_for, *fields;

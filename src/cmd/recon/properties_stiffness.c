@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -79,7 +78,7 @@ int mf_stiffness_problem(const struct properties *o, const struct mf_micro *micr
                 MF_S(micro->phases), o->stiffness.count ? "--stiffness" : "--young", given);
     s->asked = 1;
     s->opts.tolerance = o->tolerance;
-    s->opts.scheme = strcmp(o->scheme, "rotated") == 0 ? MF_ELASTIC_ROTATED : MF_ELASTIC_STAGGERED;
+    s->opts.scheme = o->scheme;
     for (int p = 0; p < micro->phases; ++p) {
         if (c->fraction[p] > 0) s->opts.phase[p] = phase_of(o, (size_t)p);
         most = fmax(most, s->opts.phase[p].c11);

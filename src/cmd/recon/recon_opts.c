@@ -205,7 +205,7 @@ int mf_recon_check_run(const struct mf_session *s, const struct mf_recon_cmd *o)
     if (o->realisations < 1) return mf_fail(MF_USAGE, "--realisations is %ld, at least 1 is needed", o->realisations);
     if (o->realisations > (long)1e9)
         return mf_fail(MF_USAGE, "--realisations is %ld, at most 1e9 is possible", o->realisations);
-    if (o->realisations > 1 && strcmp(o->keep.restart, "auto") == 0 && !mf_recon_knows_done(s))
+    if (o->realisations > 1 && o->keep.restart && !mf_recon_knows_done(s))
         return mf_fail(MF_USAGE, "--restart auto with --realisations needs an output that ends in .h5: no other file "
                                  "says whether its run was finished");
     return MF_OK;

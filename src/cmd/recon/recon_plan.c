@@ -1,8 +1,6 @@
 /* See recon_plan.h: what of a plan is a reconstruction's. */
 #include "src/cmd/recon/recon_plan.h"
 
-#include <string.h>
-
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/recon/workload.h"

@@ -1,6 +1,5 @@
 /* mesoforge reconstruct: makes a microstructure with given descriptors. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "io/names.h"
 #include "src/base/err.h"

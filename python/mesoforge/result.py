@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Sequence, Un
 import numpy as np
 
 from .errors import UsageError
-from .library import Array, byref, c_void_p, lib
+from .library import Array, byref, c_void_p, encoded, lib
 
 if TYPE_CHECKING:
     from .session import Session
@@ -37,7 +37,9 @@ def _view(described: Array, owner: _Owner) -> np.ndarray[Any, Any]:
     shape, kind = described.shape[: described.ndim], np.dtype(described.type.decode())
     values: Any = (ctypes.c_char * (int(np.prod(shape)) * kind.itemsize)).from_address(described.data)
     values.owner = owner
-    return np.frombuffer(values, kind).reshape(shape)
+    array = np.frombuffer(values, kind).reshape(shape)
+    array.flags.writeable = False  # files and pictures of a result have what it was made with
+    return array
 
 
 def _rows(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -132,7 +134,7 @@ class _Saved(Result):
         """
         session = session or _session()
         with session._call_of(None):
-            session._ask(lib.mesoforge_result_save, self._handle(), os.fspath(path).encode())
+            session._ask(lib.mesoforge_result_save, self._handle(), encoded(path, "the path"))
 
     def _draw(self, path: str) -> None:
         raise NotImplementedError
@@ -181,7 +183,7 @@ class Target(_Saved):
         """Reads a file of descriptors. Its session trusts files: Session(trust_files=True)."""
         session, target = session or _session(), c_void_p()
         with session._call_of(None):
-            session._ask(lib.mesoforge_target_load, os.fspath(path).encode(), byref(target))
+            session._ask(lib.mesoforge_target_load, encoded(path, "the path"), byref(target))
         return cls(target)
 
     @classmethod

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import logging
+import operator
 import os
 import signal
+import sys
 import threading
 import weakref
 from functools import partial
@@ -17,7 +19,7 @@ import numpy as np
 
 from .bar import Bar
 from .errors import InputError, UsageError
-from .library import AXES, GO_ON, TAKE_LINE, Array, address_of, byref, c_void_p, check, lib
+from .library import AXES, GO_ON, TAKE_LINE, Array, address_of, byref, c_void_p, check, encoded, lib
 from .measured import Comparison, Properties
 from .result import Result, Structure, Target
 
@@ -34,13 +36,21 @@ def _quoted(text: object) -> str:
     return "'" + str(text).replace("'", "'\"'\"'") + "'"
 
 
+def _plain(value: Any) -> Any:
+    """What arrays, tensors and columns of numbers have, in Python's own numbers and lists."""
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def _word(key: str, value: Any) -> str:
+    value = _plain(value)
+    if value is None:
+        raise UsageError(f"a value of {key} is None")
     if value is True:
         return key
     if value is False:
         return key + "=false"
-    if isinstance(value, (float, np.floating)):
-        value = repr(float(value))
+    if isinstance(value, float):
+        value = repr(value)
     return f"{key}={_quoted(value)}"
 
 
@@ -48,16 +58,14 @@ def _words(options: Mapping[str, Any]) -> bytes:
     """Keyword arguments as options of the library; None is left out, and a list gives its key again."""
     words: list[str] = []
     for key, value in options.items():
+        value = _plain(value)
         if value is None:
             continue
-        if isinstance(value, (list, tuple, range)) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        if isinstance(value, (list, tuple, range)):
             words += [_word(key, one) for one in value] or [key]
         else:
             words.append(_word(key, value))
-    text = " ".join(words)
-    if "\0" in text:
-        raise UsageError("an option has a character 0")
-    return text.encode()
+    return encoded(" ".join(words), "an option")
 
 
 class Slab:
@@ -68,8 +76,8 @@ class Slab:
         if np.ma.is_masked(array):
             raise InputError("a slab masks nothing", "mask=Slab(..)")
         self.array: np.ndarray[Any, Any] = np.asarray(_array(array))
-        self.first, self.planes = first, planes
-        if first < 0 or planes < 1:
+        self.first, self.planes = operator.index(first), operator.index(planes)
+        if not 0 <= first <= planes <= sys.maxsize or planes < 1:
             raise UsageError(f"a slab cannot begin with plane {first} of {planes}")
 
 
@@ -82,7 +90,16 @@ def _array(image: Any) -> Any:
     bands = image.getbands() if hasattr(image, "getbands") else ()
     if len(bands) > 1:
         raise InputError(f"the picture has the bands {', '.join(bands)}", 'its grey values, picture.convert("L")')
-    return np.asarray(image)
+    array = np.asarray(image)
+    if array.dtype == object and not isinstance(image, np.ndarray) and array.ndim == 0:
+        raise UsageError(f"{image!r:.80} is no image", "an array, or the path of an .npy file")
+    return array
+
+
+def _is_array(name: str, value: Any) -> bool:
+    """An option that is an array: a list of numbers has one axis, and only a mask is an array then, too."""
+    has_values = any(hasattr(value, what) for what in ("__array__", "__array_interface__"))
+    return has_values and (name == "mask" or getattr(value, "ndim", 2) > 1)
 
 
 def _unmasked(image: Any, given: Any) -> tuple[Any, Any]:
@@ -117,7 +134,7 @@ def _described(array: Any) -> Array:
 
 
 def _run(verb: str, session: c_void_p, words: bytes, options: bytes, result: Any) -> int:
-    code: int = lib.mesoforge_run(session, verb.encode(), words, options, result)
+    code: int = lib.mesoforge_run(session, encoded(verb, "a verb"), words, options, result)
     return code
 
 
@@ -247,7 +264,7 @@ class Session:
     def _step(self, _: Any, what: bytes, share: float) -> int:
         """Between two steps of work. Handlers of signals run here, too."""
         try:
-            said = None if self._progress is None else self._progress(what.decode(), share if share >= 0 else None)
+            said = None if self._progress is None else self._progress(what.decode(errors="replace"), share if share >= 0 else None)
             if said is not None and not said:
                 return 0
         except BaseException as error:
@@ -257,6 +274,8 @@ class Session:
     def slab(self, planes: int) -> slice:
         """The planes of a volume of so many that this rank computes, as a slice. Slabs that are cut so are not copied."""
         first, count = ctypes.c_size_t(), ctypes.c_size_t()
+        if not 0 < operator.index(planes) <= sys.maxsize:
+            raise UsageError(f"a volume of {planes} planes has no slabs")
         check(lib.mesoforge_slab(self._open(), planes, byref(first), byref(count)))
         return slice(first.value, first.value + count.value)
 
@@ -270,6 +289,9 @@ class Session:
                     self._finalizer.detach()
                     self._handle = None
                 self._settle(code, None)
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        raise UsageError("a session is of this process, and cannot be pickled or copied", "a session there")
 
     def __enter__(self) -> Session:
         return self
@@ -299,17 +321,15 @@ class Session:
                 value = [_word(key, one).replace("'", "") for key, one in value.items()]
             elif isinstance(value, dict):  # arrays by their names
                 value = [f"{key}={self._lend(f'{name}-{key}.npy', one, lent)}" for key, one in value.items()]
-            elif isinstance(value, (Slab, Result)) or (
-                isinstance(value, np.ndarray) and (value.ndim > 1 or name == "mask")
-            ):
+            elif isinstance(value, (Slab, Result)) or _is_array(name, value):
                 value = self._lend(name, value, lent)
             elif isinstance(value, os.PathLike):
                 value = os.fspath(value)
             yield name, value
 
     def _input(self, value: Any, lent: Lent) -> str:
-        if isinstance(value, (str, os.PathLike)):
-            return _quoted(os.fspath(value))
+        if isinstance(value, (str, bytes, os.PathLike)):
+            return _quoted(os.fsdecode(value))
         return self._lend(f"image{len(lent) + 1 if lent else ''}", value, lent)
 
     def _settle(self, code: int, result: Result | None) -> None:
@@ -327,6 +347,8 @@ class Session:
     @contextlib.contextmanager
     def _call_of(self, progress: Progress) -> Iterator[None]:
         """One call at a time: another one is refused before it touches anything."""
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise UsageError(f"progress is {progress!r:.80}, and no function", "progress=True")
         if not self._calling.acquire(blocking=False):
             raise UsageError("the session is in a call, of another thread or of the one that called back")
         try:
@@ -417,7 +439,7 @@ class Session:
         lent: Lent = []
         handle, result = self._open(), c_void_p()
         try:
-            words = " ".join(self._input(value, lent) for value in inputs).encode()
+            words = encoded(" ".join(self._input(value, lent) for value in inputs), "an input")
             text = _words(dict(self._lend_options(options, lent)))
             with self._holding_signals():
                 code = ask(handle, words, text, byref(result))

@@ -450,7 +450,7 @@ def _kind_of(model: str, session: Session | None) -> str:
     said = run("info", model, session=session).figures.get("model", {})
     kinds = [kind for kind, key in _KINDS.items() if key in said]
     if not kinds:
-        raise UsageError(f"the model of '{model}' has no classes, columns or questions")
+        raise UsageError(f"the model of {model!r:.80} has no classes, columns or questions")
     return kinds[0]
 
 

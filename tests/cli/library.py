@@ -174,6 +174,26 @@ def refusals():
     check(c(image, limit_to=3, unit="it's \"so\"").figures["shape"] == [30, 30], "quotes of both kinds")
 
 
+def hurried():
+    """What a hurried user gives: no texts, no numbers, no functions; each has one sentence, or works."""
+    image = blobs((30, 30), 2, 1).astype("u1")
+    usage, c, session = mesoforge.UsageError, mesoforge.characterize, mesoforge.Session(threads=1)
+    want = c(image, limit_to=4, labels=[0, 1], non_periodic=True)
+    for part, call in (("None is no image", lambda: c(None)), ("{} is no image", lambda: c({})), ("a verb is None", lambda: mesoforge.run(None)),
+                       ("value of labels is None", lambda: c(image, labels=[0, None])), ("character 0", lambda: c("a\0.npy")),
+                       ("character 0", lambda: want.save("a.h5\0")), ("the path is 3", lambda: want.save(3)), ("is 3, and no function", lambda: c(image, progress=3)),
+                       ("no slabs", lambda: session.slab(-1)), ("no slabs", lambda: session.slab(2**70)), ("cannot be pickled", lambda: pickle.dumps(session)),
+                       ("cannot begin", lambda: mesoforge.Slab(image, 0, 2**70)), ("no text or path", lambda: c("\ud800.npy"))):
+        raises(usage, part, call)
+    raises(mesoforge.InputError, "cannot open", lambda: c("\udcff.npy"))
+    raises(mesoforge.InputError, "cannot open", lambda: c("\u00e9" * 1000))  # the sentence is cut inside of a letter
+    raises(ValueError, "read-only", lambda: want["all/s2"].fill(0))
+    given = {"limit_to": np.array(4), "labels": memoryview(np.arange(2)), "non_periodic": np.True_}
+    check(np.array_equal(c(image, **given)["all/s2"], want["all/s2"]), "numbers of NumPy are other options")
+    check(c(image, limit_to=4).figures["shape"] == [30, 30], "the module goes on")
+    session.close()
+
+
 class Colours:
     """A picture of PIL, as the module sees it."""
 
@@ -432,6 +452,7 @@ def main():
     check(went >= SETS // 2, f"only {went} of {SETS} sets of options go")
     refusals()
     inputs()
+    hurried()
     structures()
     signals()
     logs()

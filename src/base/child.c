@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,8 +127,9 @@ static const int held[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 enum { HELD = sizeof held / sizeof *held };
 
 static struct sigaction before[HELD];
-static volatile sig_atomic_t heard, told; /* told: the child knows */
-static volatile pid_t running;
+/* A handler runs in any thread, so these are atomic. */
+static atomic_int heard, told; /* told: the child knows */
+static _Atomic pid_t running;
 
 static void note(int number)
 {

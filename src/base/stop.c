@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,10 +15,11 @@ enum { TEMPORARIES = 16 };
 
 static const double SAME = 1; /* seconds: launchers, terminals and schedulers send one wish twice */
 
-static volatile sig_atomic_t seen, saves;
-static volatile unsigned patience; /* seconds; 0: it is no more the start, or never was */
-static volatile double first[NSIG];
-static const char *volatile temporary[TEMPORARIES];
+/* A handler runs in any thread, so these are atomic. */
+static atomic_int seen, saves;
+static atomic_uint patience; /* seconds; 0: it is no more the start, or never was */
+static _Atomic double first[NSIG];
+static const char *_Atomic temporary[TEMPORARIES];
 static pthread_t maker; /* the thread that mf_stop_ends() was called by */
 
 static double now(void)
@@ -62,11 +64,11 @@ static void end_first(int number)
 /* A signal that comes again when the first could have been heeded means: now. */
 static void note_stop(int number)
 {
-    double at = now();
+    const double at = now();
+    double before = 0;
 
     note_limit(number);
-    if (first[number] == 0) first[number] = at;
-    if (at - first[number] >= SAME) end_by(number);
+    if (!atomic_compare_exchange_strong(&first[number], &before, at) && at - before >= SAME) end_by(number);
 }
 
 /* Nobody has asked for the signal that was noted. */

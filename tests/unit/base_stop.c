@@ -2,6 +2,7 @@
  * files that were being written are gone. A start that hangs ends by the first. */
 #include "src/base/stop.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,29 @@ static void test_ends(void)
     CHECK(unlink(whole) == 0 && rmdir(folder) == 0);
 }
 
+static void *take(void *nothing)
+{
+    (void)raise(SIGTERM);
+    return nothing;
+}
+
+/* The system may give a signal to any thread, and the first one sees it. */
+static void test_elsewhere(void)
+{
+    pthread_t other;
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        mf_stop_on_signals();
+        if (pthread_create(&other, NULL, take, NULL) != 0) _exit(1);
+        while (mf_stop_signal() == 0) sleep_ms(1);
+        (void)pthread_join(other, NULL);
+        exit(mf_stop_signal()); /* or with the status of the thread sanitizer */
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == SIGTERM);
+}
+
 int main(void)
 {
     static const int stops[] = {SIGTERM, SIGUSR1, SIGINT, SIGXCPU, SIGHUP};
@@ -112,6 +136,7 @@ int main(void)
 
     test_ends();
     test_start();
+    test_elsewhere();
     mf_stop_ahead(60);
     CHECK(sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
     CHECK(sigaction(SIGTERM, NULL, &action) == 0 && action.sa_handler != SIG_DFL);

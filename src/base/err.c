@@ -1,6 +1,7 @@
 /* See err.h. */
 #include "src/base/err.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,8 +15,11 @@
 
 static _Thread_local char text[MF_ERR_TEXT];
 static void (*die_hook)(int code);
-static void (*last_words)(void *context);
-static void *last_context;
+static struct {
+    pthread_mutex_t lock; /* whoever takes the words back waits for a thread that says them */
+    void (*say)(void *context);
+    void *context;
+} last = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static int own_rank;
 
 int(mf_fail)(int code, const char *format, ...)
@@ -44,8 +48,10 @@ void mf_die_hook(void (*hook)(int code)) { die_hook = hook; }
 
 void mf_last_words(void (*say)(void *context), void *context)
 {
-    last_context = context;
-    last_words = say;
+    pthread_mutex_lock(&last.lock);
+    last.say = say;
+    last.context = context;
+    pthread_mutex_unlock(&last.lock);
 }
 
 void mf_err_rank(int rank) { own_rank = rank; }
@@ -69,7 +75,9 @@ static void only_once(int code)
 static _Noreturn void end(int code)
 {
     if (mf_is_guest()) abort();
-    if (last_words) last_words(last_context);
+    pthread_mutex_lock(&last.lock);
+    if (last.say) last.say(last.context);
+    pthread_mutex_unlock(&last.lock);
     if (die_hook) die_hook(code);
     exit(code);
 }
@@ -122,26 +130,29 @@ static long fault_key(const char *spec, const char *key, long standard)
     return at ? strtol(at + strlen(key), NULL, 10) : standard;
 }
 
-static int held, known;
-static long visits;      /* of the site that is asked for */
-static const char *spec; /* once known; NULL: no site refuses */
+/* Any thread may come to a site. */
+static atomic_int held, known;
+static atomic_long visits;        /* of the site that is asked for */
+static const char *_Atomic asked; /* once known; NULL: no site refuses */
 
 void mf_fault_hold(int hold) { held = hold; }
 
 void mf_fault_set(const char *fault)
 {
-    spec = fault;
-    known = 1;
     visits = 0;
+    asked = fault;
+    known = 1;
 }
 
 long mf_fault_visits(void) { return visits; }
 
 int mf_fault(const char *site)
 {
+    const char *spec;
     size_t n;
 
     if (!known) mf_fault_set(getenv("MF_FAULT"));
+    spec = asked;
     if (held || !spec) return 0;
     n = strlen(site);
     if (strncmp(spec, site, n) != 0 || (spec[n] != '\0' && spec[n] != ':')) return 0;

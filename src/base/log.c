@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +20,7 @@ static int own_rank, ranks = 1;
 static enum mf_log_level level = MF_INFO;
 static int hushed;
 static FILE *copy;
-static int cut_by; /* errno of the first line that the copy did not take */
+static atomic_int cut_by; /* errno of the first line that the copy did not take */
 static _Thread_local struct {
     void (*take)(void *context, enum mf_log_level level, const char *line);
     void *context;
@@ -29,7 +30,7 @@ static _Thread_local struct {
     void *context;
     double told; /* mf_now() of the last one */
 } steps;
-static int bar_open; /* a bar stands on the terminal and its line has not ended */
+static atomic_int bar_open; /* a bar stands on the terminal and its line has not ended */
 
 double mf_now(void)
 {
@@ -99,8 +100,7 @@ static void say(enum mf_log_level at, const char *prefix, const char *format, va
     if (at > level || (hushed && at > MF_WARN) || (own_rank != 0 && level < MF_DEBUG)) return;
     vsnprintf(line, sizeof line, format, args);
     results_first();
-    if (bar_open) fputc('\n', stderr);
-    bar_open = 0;
+    if (atomic_exchange(&bar_open, 0)) fputc('\n', stderr);
     if (own_rank != 0)
         fprintf(stderr, "[%d/%d] %s%s\n", own_rank, ranks, prefix, line);
     else

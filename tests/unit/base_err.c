@@ -1,11 +1,13 @@
 /* A refusal keeps its sentence and code; MF_TRY passes it on. Faults fire at the asked visit on the asked rank only. */
 #include "src/base/err.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/base/room.h"
 #include "tests/check.h"
 
 static int inner(int code) { return code == MF_OK ? MF_OK : mf_fail(code, "refused %d", code); }
@@ -47,6 +49,26 @@ static void test_faults(void)
     CHECK(!mf_fault("site"));
 }
 
+static void *visit(void *fired)
+{
+    for (int i = 0; i < 1000; ++i) *(int *)fired += mf_fault("site");
+    return NULL;
+}
+
+/* Visits of all threads count. */
+static void test_faults_of_threads(void)
+{
+    int fired[2] = {0};
+    pthread_t other;
+
+    mf_fault_set("site:visit=1500");
+    CHECK(pthread_create(&other, NULL, visit, &fired[1]) == 0);
+    (void)visit(&fired[0]);
+    (void)pthread_join(other, NULL);
+    CHECK(fired[0] + fired[1] == 1 && mf_fault_visits() == 2000);
+    mf_fault_set(NULL);
+}
+
 int main(void)
 {
     char big[4 * MF_ERR_TEXT];
@@ -68,5 +90,6 @@ int main(void)
     CHECK(status_of_death(NULL) == MF_BROKEN);
     CHECK(status_of_death(hook) == MF_BROKEN + 1);
     test_faults();
+    test_faults_of_threads();
     return failures != 0;
 }

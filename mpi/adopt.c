@@ -1,15 +1,9 @@
 /* See adopt.h. */
 #include "mpi/adopt.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "mpi/comm_priv.h"
+#include "mpi/meet.h"
 #include "src/base/err.h"
-#include "src/base/pulse.h"
-
-enum { SOON = 1000, NAP = 200000 }; /* turns before a rank sleeps; [ns] of each sleep */
 
 static int has_ended(void)
 {
@@ -70,75 +64,19 @@ int mf_comm_adopt(struct mf_comm *comm, const void *native)
     return MF_OK;
 }
 
-static double now(void)
-{
-    struct timespec at;
-
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
-}
-
-/* One of the two waits of a meeting. A rank may wait for the others while their host computes: it soon sleeps. A wait
- * that is stopped goes on in the next meeting, since the others count on it. */
-static int wait_for_all(const struct mf_comm *comm, int which, double seconds)
-{
-    struct mf_comm_impl *impl = comm->impl;
-    const double end = now() + seconds;
-    int here = 0;
-
-    if (impl->waits == which) MPI_Ibarrier(impl->check, &impl->wait);
-    impl->waits = which + 1;
-    for (int turn = 0; !here && !impl->lost; ++turn) {
-        MPI_Test(&impl->wait, &here, MPI_STATUS_IGNORE);
-        if (here || turn < SOON) continue;
-        MF_TRY(mf_pulse("waiting for other ranks"));
-        (void)nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
-        impl->lost = seconds > 0 && now() > end;
-    }
-    return MF_OK;
-}
-
-/* A rank that goes has begun the first wait, which others may then end. It does not begin the second. */
-static int wait_twice(const struct mf_comm *comm, double seconds)
-{
-    struct mf_comm_impl *impl = comm->impl;
-
-    for (int which = impl->waits > 1; which < 2 && !impl->lost; ++which) MF_TRY(wait_for_all(comm, which, seconds));
-    impl->waits = 0;
-    return MF_OK;
-}
-
-/* Collective. */
-static int compare(const struct mf_comm *comm, const char *call)
-{
-    char *first = mf_comm_text(comm, call);
-    int rc = MF_OK;
-
-    if (strcmp(call, first) != 0)
-        rc = mf_fail(MF_USAGE, "rank %d calls '%.200s', and rank 0 calls '%.200s'", comm->rank, call, first);
-    free(first);
-    return mf_agree(comm, rc);
-}
-
 int mf_comm_goes_on(const struct mf_comm *comm) { return !comm->impl || (!comm->impl->lost && !has_ended()); }
 
 int mf_comm_meet_call(const struct mf_comm *comm, const char *call, double seconds)
 {
     if (!comm->impl) return MF_OK;
     if (has_ended()) return mf_fail(MF_USAGE, "MPI has ended, and this session can only be closed");
-    if (comm->size == 1) return MF_OK;
-    MF_TRY(wait_twice(comm, seconds));
-    if (comm->impl->lost)
-        return mf_fail(
-            MF_DEVICE,
-            "not all ranks called '%.200s' within %g s, so this session is lost; try: timeout=0 waits for ever", call,
-            seconds);
-    return compare(comm, call);
+    return comm->size == 1 ? MF_OK : mf_meet(comm, call, seconds);
 }
 
 void mf_comm_release(struct mf_comm *comm)
 {
     if (!comm->impl) return;
+    if (!has_ended()) mf_meet_end(comm);
     if (!has_ended() && !comm->impl->lost)
         mf_impl_close(comm->impl);
     else

@@ -19,7 +19,8 @@ int mf_comm_goes_on(const struct mf_comm *comm);
 /**
  * Begins a call of the host: waits until all ranks are here. Refuses with MF_USAGE where their texts @p call differ.
  * After @p seconds (0: never) it refuses with MF_DEVICE, and so do later meetings. MF_USAGE: MPI has ended. MF_STOPPED:
- * the host asks this rank to stop. The others wait on, until its next call. Collective.
+ * the host of a rank asks it to stop while it waits. All others hear it in the same call, where they come later, too.
+ * Collective.
  */
 int mf_comm_meet_call(const struct mf_comm *comm, const char *call, double seconds);
 

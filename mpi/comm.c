@@ -225,6 +225,7 @@ void mf_impl_free(struct mf_comm_impl *impl)
 {
     free(impl->world_rank);
     free(impl->names);
+    free(impl->said);
     free(impl);
 }
 

@@ -25,8 +25,9 @@ struct mf_comm_impl {
     int node_leader, node_ranks;        /* of the world: the first rank on this node, and how many there are */
     struct mf_node_reduce *node_reduce; /* sums by memory that ranks share; NULL: by MPI */
     int lost;                           /* a rank did not come (adopt.h): no collective can follow */
-    MPI_Request wait;                   /* of a meeting (adopt.h) */
-    int waits;                          /* of a meeting that this rank has begun; it was stopped in the last one */
+    int meetings;                       /* that this rank has begun (meet.h) */
+    int word[2][3];                     /* what it said in the last one: number of the meeting, word, whose */
+    MPI_Request *said;                  /* [2][size] of these; NULL: there was none */
 };
 
 /** Most bytes (or elements, in a reduction) of one MPI call, because MPI counts with int. A test may lower it. */

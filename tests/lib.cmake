@@ -28,7 +28,7 @@ endif()
 
 # The host starts and ends MPI, and lends a communicator of its own.
 mf_test(NAME lib_ranks SOURCE unit/lib_ranks.c ROOM libmesoforge RANKS 1 2 3 4)
-target_link_libraries(lib_ranks PRIVATE MPI::MPI_C)
+target_link_libraries(lib_ranks PRIVATE MPI::MPI_C Threads::Threads)
 if(MF_SANITIZE)
   # The host's MPI_Init() leaves blocks whose callers the fast unwinder cannot name.
   set_property(TEST lib_ranks_3 APPEND PROPERTY ENVIRONMENT

@@ -1,7 +1,9 @@
 /* Sessions on a communicator of the host: the ranks of it get the numbers that one alone has. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #define MESOFORGE_WITH_MPI
 #include "include/mesoforge.h"
@@ -181,22 +183,72 @@ static int stop_at(void *context, const char *what, double share)
     return *left > 0 ? --*left > 0 : strcmp(what, "waiting for other ranks") != 0;
 }
 
-/* A rank that is stopped where it waits for the others comes later, and they have waited. */
-static void try_stopped_wait(mesoforge_session *session, mesoforge_field *field, MPI_Comm comm, int rank)
+/* Rank 0 is stopped where it waits for the last rank. The others hear it before that one comes, and it hears it then.
+ */
+static void try_stopped_wait(mesoforge_session *session, mesoforge_field *field, MPI_Comm comm, int rank, int size)
 {
     mesoforge_result *got = NULL;
     int waits = 0;
 
-    if (rank == 0) {
-        CHECK(mesoforge_on_progress(session, stop_at, &waits) == MESOFORGE_OK);
-        for (int i = 0; i < 2; ++i)
-            CHECK(mesoforge_run(session, "probe", NULL, NULL, &got) == MESOFORGE_STOPPED && says("stopped when"));
-        CHECK(mesoforge_close(session) == MESOFORGE_STOPPED);
-        CHECK(mesoforge_on_progress(session, NULL, NULL) == MESOFORGE_OK);
+    CHECK(mesoforge_on_progress(session, rank == 0 ? stop_at : NULL, &waits) == MESOFORGE_OK);
+    for (int i = 0; i < 2; ++i) {
+        if (rank == size - 1) MPI_Barrier(comm);
+        CHECK(mesoforge_run(session, "probe", NULL, NULL, &got) == MESOFORGE_STOPPED && !got);
+        CHECK(says(rank == 0 ? "stopped when" : "as rank 0 was asked to"));
+        if (rank < size - 1) MPI_Barrier(comm);
     }
-    MPI_Barrier(comm);
+    if (rank > 0) MPI_Barrier(comm);
+    CHECK(mesoforge_close(session) == MESOFORGE_STOPPED);
+    if (rank == 0) MPI_Barrier(comm);
+    CHECK(mesoforge_on_progress(session, NULL, NULL) == MESOFORGE_OK);
     CHECK(mesoforge_characterize(session, field, "limit-to=4", &got) == MESOFORGE_OK && got);
     mesoforge_result_free(got);
+}
+
+/* In [0, 1), of its own on every rank. */
+static double any(unsigned *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state / 4294967296.0;
+}
+
+static void nap(double seconds) { nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * seconds)}, NULL); }
+
+struct canceller {
+    mesoforge_session *session;
+    double after;
+};
+
+static void *cancel(void *context)
+{
+    const struct canceller *c = context;
+
+    nap(c->after);
+    CHECK(mesoforge_cancel(c->session) == MESOFORGE_OK);
+    return NULL;
+}
+
+/* Ranks come at any moments, and some are stopped at any moments. All end alike. */
+static void try_any_stops(mesoforge_session *session, mesoforge_field *field, MPI_Comm comm, int rank, int size)
+{
+    unsigned state = 7u + (unsigned)rank;
+
+    for (int i = 0; i < 40; ++i) {
+        struct canceller c = {session, 0.004 * any(&state)};
+        const int is_last = rank == size - 1, cancels = any(&state) < 0.5;
+        mesoforge_result *got = NULL;
+        pthread_t thread;
+        int rc, ends[2];
+
+        if (is_last) nap(0.004 * any(&state));
+        if (cancels) CHECK(pthread_create(&thread, NULL, cancel, &c) == 0);
+        rc = mesoforge_characterize(session, field, "limit-to=2", &got);
+        if (cancels) CHECK(pthread_join(thread, NULL) == 0);
+        mesoforge_result_free(got);
+        MPI_Allreduce((int[]){rc, -rc}, ends, 2, MPI_INT, MPI_MAX, comm);
+        CHECK_SAYS(ends[0] == -ends[1], "call %d: codes %d to %d", i, -ends[1], ends[0]);
+        CHECK(rc == MESOFORGE_OK || rc == MESOFORGE_STOPPED);
+    }
 }
 
 /* Where the host of one rank stops a match, all ranks end alike, with the same structure. */
@@ -283,7 +335,8 @@ int main(int argc, char **argv)
     if (size > 1) {
         CHECK(mesoforge_characterize(session, field, options, &none) == MESOFORGE_USAGE && !none);
         CHECK(says("other options than rank 0"));
-        try_stopped_wait(session, field, comm, flag);
+        try_stopped_wait(session, field, comm, flag, size);
+        try_any_stops(session, field, comm, flag, size);
         try_late(comm, flag);
     }
     mesoforge_result_free(all);

@@ -70,4 +70,5 @@ _by_code: dict[int, type[Error]] = {kind.code: kind for kind in Error.__subclass
 def of_code(code: int, sentence: str, advice: str) -> Error:
     """The exception for a code of the library. The option that it may advise is a keyword argument here."""
     option = re.fullmatch("--([a-z][a-z0-9_-]*)", advice)
-    return _by_code.get(code, Error)(sentence, option[1].replace("-", "_") + "=" if option else advice)
+    advice = option[1].replace("-", "_") + "=" if option else advice
+    return _by_code.get(code, Error)(sentence, advice.replace("a session with trust-files", "Session(trust_files=True)"))

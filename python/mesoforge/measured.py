@@ -110,18 +110,20 @@ class Properties(_Tabled):
 
     def _of_axes(self) -> Iterator[dict[str, Any]]:
         one = self.files[0]
-        errors = {name: found for name, found in one["conductivity"]["error"].items() if name in ("solver", "grid", "sample")}
+        errors = [name for name in ("solver", "grid", "sample") if name in one["conductivity"]["error"]]
+        factors = ("tortuosity_factor", "formation_factor", "carrying_fraction")
         for axis, k in self.conductivity.items():
-            row = {"axis": axis, "conductivity": k, **{f"+- {name}": found.get(axis) for name, found in errors.items()}}
-            yield {**row, **{name: one[name][axis] for name in ("tortuosity_factor", "formation_factor", "carrying_fraction")}}
+            row = {f"+- {name}": one["conductivity"]["error"][name].get(axis) for name in errors}
+            yield {"axis": axis, "conductivity": k, **row, **{name: one[name][axis] for name in factors}}
 
     def _of_moduli(self) -> Iterator[dict[str, Any]]:
         bounds = self.bounds
         none: dict[str, float] = {}
         lower, upper = bounds.get("hashin_shtrikman") or (none, none)
         for name, value in self.moduli.items():
-            row = {"modulus": name, "value": value, "reuss": bounds["reuss"][name], "hashin_shtrikman -": lower.get(name)}
-            yield {**row, "hashin_shtrikman +": upper.get(name), "voigt": bounds["voigt"][name]}
+            least = {"reuss": bounds["reuss"][name], "hashin_shtrikman -": lower.get(name)}
+            most = {"hashin_shtrikman +": upper.get(name), "voigt": bounds["voigt"][name]}
+            yield {"modulus": name, "value": value, **least, **most}
 
     def _of_several(self) -> Iterator[dict[str, Any]]:
         for one in self.files:

@@ -16,7 +16,7 @@ from .session import _ALL_VALUES, Progress, Session, _quoted, _words, default
 
 
 class Made(Result):
-    """What a model makes: `array` are its samples, and `arrays` has also "class" and "condition" where it knows them."""
+    """What a model makes: `array` are its samples. `arrays` has also "class" and "condition" where it knows them."""
 
     @property
     def array(self) -> np.ndarray[Any, Any]:

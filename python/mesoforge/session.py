@@ -149,7 +149,8 @@ def _of_result(verb: str, handle: c_void_p) -> Result:
 
 
 _KINDS: dict[str, type[Result]] = {"properties": Properties, "compare": Comparison}
-_left: list[tuple[c_void_p, int]] = []  # handles of sessions that ended inside of a callback, where the library closes none
+# Handles of sessions that ended inside of a callback, where the library closes none.
+_left: list[tuple[c_void_p, int]] = []
 
 
 def _close(handle: c_void_p, process: int) -> None:
@@ -175,7 +176,8 @@ def _realised(make: Callable[..., Any], options: dict[str, Any]) -> Any:
     for one in range(seed or 0, (seed or 0) + count):
         stem, ending = os.path.splitext(os.fspath(output or ""))
         try:
-            made.append(make(seed=one, output=f"{stem}_seed{one}{ending}" if output and count > 1 else output, **options))
+            path = f"{stem}_seed{one}{ending}" if output and count > 1 else output
+            made.append(make(seed=one, output=path, **options))
         except BaseException as error:
             best = getattr(error, "result", None)
             with contextlib.suppress(AttributeError):  # of an exception that takes none
@@ -272,7 +274,7 @@ class Session:
         return 0 if self._raised is not None else 1
 
     def slab(self, planes: int) -> slice:
-        """The planes of a volume of so many that this rank computes, as a slice. Slabs that are cut so are not copied."""
+        """The planes of a volume of so many that this rank computes. Slabs that are cut so are not copied."""
         first, count = ctypes.c_size_t(), ctypes.c_size_t()
         if not 0 < operator.index(planes) <= sys.maxsize:
             raise UsageError(f"a volume of {planes} planes has no slabs")

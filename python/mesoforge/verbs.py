@@ -501,7 +501,8 @@ def train(
     kind
         "classify", "regress", "vqa", "unet" or "moe".
     data
-        The path of a dataset, as of dataset() or synth(num_samples=..). The session trusts files: Session(trust_files=True).
+        The path of a dataset, as of dataset() or synth(num_samples=..). The session trusts files:
+        Session(trust_files=True).
     session, progress
         As of run() and match().
     **options

@@ -166,7 +166,7 @@ def targets():
     s2 = target["all/s2"][1, 0]
     check(mesoforge.reconstruct({"FFTCorrelations": s2}, **{**options, "descriptor_types": None}).array.shape == (16, 16),
           "an array is no target")
-    raises(mesoforge.InputError, "trust-files", lambda: mesoforge.Target.load("verb.h5"))
+    raises(mesoforge.InputError, "Session(trust_files=True)", lambda: mesoforge.Target.load("verb.h5"))
     raises(mesoforge.InputError, "is a target, but an image", lambda: mesoforge.match(target, size=[16, 16]))
     raises(mesoforge.InputError, "a file is needed", lambda: mesoforge.reconstruct(image, size=[16, 16]))
     raises(mesoforge.UsageError, "was pickled", lambda: mesoforge.reconstruct(pickle.loads(pickle.dumps(target))))

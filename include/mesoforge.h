@@ -157,8 +157,10 @@ int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, co
 /**
  * Runs a verb of the program by its name, as "compare", "synth", "infer classify" or "plan match". Inputs (NULL: none)
  * stand behind the verb on a command line. They are files, and fields by their names: "@target @result". Quotes keep
- * blanks. Options are those of the verb. A reconstruct or synth has the arrays of mesoforge_match(). Other verbs give
- * the object of --json alone, and with output=FILE they write that file.
+ * blanks. Options are those of the verb. Two verbs are the library's own. "help" describes the options of a verb, and
+ * "read" makes a structure of a field or a file. The verbs reconstruct, synth, smooth and read have the arrays of
+ * mesoforge_match(), and properties has potential and flux with "fields=@". Other verbs give the object of --json
+ * alone, and with output=FILE they write that file.
  */
 int mesoforge_run(mesoforge_session *session, const char *verb, const char *inputs, const char *options,
                   mesoforge_result **result);
@@ -216,6 +218,7 @@ const char *mesoforge_result_json(mesoforge_result *result);
  * Array number @p i of a result, in C order; 0: there are fewer. Values stay until the result is freed.
  * - A characterization has the data sets of the verb's file, "f8", by their names there (docs/FILES.md).
  * - A match has "phase", "u1" [z][y][x] or [y][x], and "labels", "i8": the label of each phase.
+ * - Properties have "potential_x" and "flux_x", "f4", for each axis.
  */
 int mesoforge_result_array(const mesoforge_result *result, size_t i, struct mesoforge_array *array);
 

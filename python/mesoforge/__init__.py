@@ -42,6 +42,7 @@ from .verbs import (
     read,
     reconstruct,
     run,
+    smooth,
     synth,
     train,
 )
@@ -89,6 +90,7 @@ __all__ = [
     "read",
     "reconstruct",
     "run",
+    "smooth",
     "synth",
     "train",
 ]

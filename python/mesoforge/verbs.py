@@ -85,6 +85,45 @@ def read(
     return made
 
 
+def smooth(
+    image: Any,
+    *,
+    strength: float | None = None,
+    keep_fractions: bool | None = None,
+    session: Session | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Structure:
+    """Smooths a structure: every voxel gets the phase that is most frequent around it.
+
+    Parameters
+    ----------
+    image
+        As of characterize().
+    strength
+        The standard deviation of the Gaussian that weighs the surroundings [voxels]; 1 if left out.
+    keep_fractions
+        Every phase keeps its number of voxels.
+    session, progress
+        As of run() and match().
+    **options
+        `options("smooth")` lists them.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> speck = numpy.zeros((16, 16), int)
+    >>> speck[:, 8:] = 1
+    >>> speck[4, 4] = 1
+    >>> int(smooth(speck).array[4, 4])
+    0
+    """
+    made: Structure = run(
+        "smooth", image, session=session, progress=progress, strength=strength, keep_fractions=keep_fractions, **options
+    )
+    return made
+
+
 def characterize(
     image: Any,
     *,

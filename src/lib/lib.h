@@ -142,7 +142,7 @@ struct mf_lib_verb {
 };
 
 extern const struct mf_lib_verb mf_lib_characterize, mf_lib_match, mf_lib_reconstruct, mf_lib_synth, mf_lib_read,
-    mf_lib_properties;
+    mf_lib_smooth, mf_lib_properties;
 
 /** Verbs of the library alone: they describe verbs, and make structures of files. */
 extern const struct mf_cmd mf_lib_help, mf_lib_reading;

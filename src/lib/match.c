@@ -117,7 +117,7 @@ static int synthesise(mesoforge_session *session, const struct mf_cmd *verb, voi
     return make(session, verb, options, r);
 }
 
-const struct mf_lib_verb mf_lib_read = {&mf_lib_reading, make};
+const struct mf_lib_verb mf_lib_read = {&mf_lib_reading, make}, mf_lib_smooth = {&mf_cmd_smooth, make};
 const struct mf_lib_verb mf_lib_synth = {&mf_cmd_synth, synthesise};
 const struct mf_lib_verb mf_lib_match = {&mf_cmd_match, match}, mf_lib_reconstruct = {&mf_cmd_reconstruct, match};
 

@@ -26,8 +26,9 @@ int mf_lib_print(mesoforge_session *session, const struct mf_cmd *verb, void *op
 }
 
 /* Verbs whose results have arrays. */
-static const struct mf_lib_verb *const makers[] = {
-    &mf_lib_characterize, &mf_lib_match, &mf_lib_reconstruct, &mf_lib_synth, &mf_lib_read, &mf_lib_properties, NULL};
+static const struct mf_lib_verb *const makers[] = {&mf_lib_characterize, &mf_lib_match, &mf_lib_reconstruct,
+                                                   &mf_lib_synth,        &mf_lib_read,  &mf_lib_smooth,
+                                                   &mf_lib_properties,   NULL};
 
 /* Verbs that the program has not. */
 static const struct mf_cmd *const own[] = {&mf_lib_help, &mf_lib_reading, NULL};

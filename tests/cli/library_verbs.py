@@ -295,6 +295,10 @@ def structures():
     slow = np.random.default_rng(1).integers(0, 2, (64, 64, 64))
     for inputs, more in (([slow], {"conductivity": [1, 900], "fields": "@"}), ([slow, slow], {"young": [1, 9], "poisson": 0.3})):
         raises(mesoforge.Stopped, "stopped", lambda: mesoforge.run("properties", *inputs, progress=lambda *_: False, **more))
+    verb("smooth", "volume.h5", "--strength", 1.5, "--output", "fine.npy", "--json")
+    fine = mesoforge.smooth(volume, strength=1.5, output="fine.h5")
+    check(np.array_equal(fine.phase, np.load("fine.npy")) and os.path.exists("fine.h5") and fine.unit == "um", f"{fine}")
+    check(np.array_equal(mesoforge.smooth(volume, strength=1.5).phase, fine.phase), "smooth without a file")
     with mesoforge.Session(trust_files=True, threads=1) as session:
         loaded = mesoforge.read("volume.h5", session=session)
     check(np.array_equal(loaded.array, volume.array) and loaded.spacing == (1, 0.5, 0.5), f"loaded {loaded.figures}")
@@ -542,7 +546,7 @@ def documented():
             check(not bare and signature.return_annotation is not signature.empty, f"{name}.{function.__name__}: {bare}")
             check(function.__doc__ or function.__name__ == "__init__", f"{name}.{function.__name__} has no docstring")
         check(one.__doc__, f"{name} has no docstring")
-    for one in (mesoforge.match, mesoforge.properties, mesoforge.characterize, mesoforge.read, mesoforge.synth):
+    for one in (mesoforge.match, mesoforge.properties, mesoforge.characterize, mesoforge.read, mesoforge.smooth, mesoforge.synth):
         named = [key for key in inspect.signature(one).parameters if key not in ("session", "progress")]
         check(all(key in one.__doc__.split("Examples")[0] for key in named), f"{one.__name__} leaves out one of {named}")
 

@@ -70,7 +70,7 @@ static struct mf_json *facts(const struct mf_session *s, const struct mf_micro *
     struct mf_json *json = mf_json_object(), *fractions = mf_json_object();
     double all = (double)m->slab.dims[0] * (double)m->slab.dims[1] * (double)m->slab.dims[2];
 
-    mf_json_text(json, "output", path);
+    mf_json_some(json, "output", path);
     mf_micro_shape(m->slab.dims, json);
     for (int p = 0; p < m->phases; ++p) {
         char label[32];
@@ -102,6 +102,20 @@ static int save(const struct mf_session *s, struct mf_micro *m, const char *path
     return rc;
 }
 
+static int finish(const struct mf_session *s, struct mf_micro *m, const int64_t *was, const int64_t *is,
+                  const char *path)
+{
+    struct mf_json *json = facts(s, m, was, is, path);
+    int rc;
+
+    for (int p = 0; p < m->phases; ++p)
+        if (is[p] == 0 && was[p] > 0) mf_warn("label %ld is gone: no voxel of it is left", m->label[p]);
+    rc = path ? save(s, m, path, json) : MF_OK;
+    if (rc == MF_OK) rc = mf_session_give(s, m, json);
+    mf_json_free(json);
+    return rc;
+}
+
 static int smooth_it(struct mf_session *s, const struct smooth *o, struct mf_micro *m, const char *path)
 {
     const struct mf_smooth how = {o->strength, o->periodic, o->keep, o->compat};
@@ -115,18 +129,24 @@ static int smooth_it(struct mf_session *s, const struct smooth *o, struct mf_mic
         count(s->comm, m, NULL, was);
         rc = mf_smooth(s->comm, s->threads, &how, was, m);
     }
-    if (rc == MF_OK) {
-        struct mf_json *json;
-
-        count(s->comm, m, before, is);
-        for (int p = 0; p < m->phases; ++p)
-            if (is[p] == 0 && was[p] > 0) mf_warn("label %ld is gone: no voxel of it is left", m->label[p]);
-        json = facts(s, m, was, is, path);
-        rc = save(s, m, path, json);
-        mf_json_free(json);
-    }
+    if (rc == MF_OK) count(s->comm, m, before, is);
     mf_arena_give(s->arena, before);
-    return rc;
+    return rc == MF_OK ? finish(s, m, was, is, path) : rc;
+}
+
+/* A library's host takes the structure, and names a file where it wants one, too. */
+static int name_output(const struct mf_session *s, const char *file, const struct mf_micro *m, char **path)
+{
+    const size_t *n = m->slab.dims;
+    char *stem;
+    int rc;
+
+    if (s->taker && !mf_common_of(s)->output) return MF_OK;
+    stem = MF_MUST(mf_stem(file), "a file name");
+    rc = mf_session_path(s, stem, "_smoothed.h5", path);
+    free(stem);
+    if (rc == MF_OK) rc = mf_session_spares(s, *path, 1, &file);
+    return rc == MF_OK ? mf_micro_may_write(s->comm, *path, m->ndim, n[0] * n[1] * n[2]) : rc;
 }
 
 /* Reads and smooths before the folder of results is made: bad input leaves nothing behind. */
@@ -142,22 +162,16 @@ static int run(struct mf_session *s, void *options)
     const struct mf_reals spacing = {.count = 0}; /* the file's */
     struct mf_micro micro = {0};
     const char *const *files, *file;
-    char *path = NULL, *stem;
+    char *path = NULL;
     int rc;
 
     mf_arguments(s, &files);
     file = files[0];
     rc = mf_micrograph_read(s, file, &spacing, &o->crop, read, &micro);
     free(command);
-    stem = MF_MUST(mf_stem(file), "a file name");
-    if (rc == MF_OK) rc = mf_session_path(s, stem, "_smoothed.h5", &path);
-    if (rc == MF_OK) rc = mf_session_spares(s, path, 1, &file);
-    if (rc == MF_OK)
-        rc =
-            mf_micro_may_write(s->comm, path, micro.ndim, micro.slab.dims[0] * micro.slab.dims[1] * micro.slab.dims[2]);
+    if (rc == MF_OK) rc = name_output(s, file, &micro, &path);
     if (rc == MF_OK) rc = smooth_it(s, o, &micro, path);
     mf_micro_free(&micro);
-    free(stem);
     free(path);
     return rc;
 }

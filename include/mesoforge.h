@@ -157,10 +157,10 @@ int mesoforge_match(mesoforge_session *session, const mesoforge_field *field, co
 /**
  * Runs a verb of the program by its name, as "compare", "synth", "infer classify" or "plan match". Inputs (NULL: none)
  * stand behind the verb on a command line. They are files, and fields by their names: "@target @result". Quotes keep
- * blanks. Options are those of the verb. Two verbs are the library's own: help describes the options of a verb, and read
- * makes a structure. The verbs reconstruct, synth, smooth and read have the arrays of mesoforge_match(). Properties have
- * potential and flux with "fields=@". Other verbs give the object of --json alone, and with output=FILE they write that
- * file.
+ * blanks. Options are those of the verb. Two verbs are the library's own: help describes the options of a verb, and
+ * read makes a structure. The verbs reconstruct, synth, smooth and read have the arrays of mesoforge_match().
+ * Properties have potential and flux with "fields=@". Other verbs give the object of --json alone, and with output=FILE
+ * they write that file.
  */
 int mesoforge_run(mesoforge_session *session, const char *verb, const char *inputs, const char *options,
                   mesoforge_result **result);

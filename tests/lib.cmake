@@ -1,6 +1,7 @@
 # The library, as a host sees it.
+set(lib_model_args ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/language/gpt2)
 foreach(name lib lib_fields lib_match lib_model lib_run lib_targets lib_cancel lib_threads)
-  mf_test(NAME ${name} SOURCE unit/${name}.c ROOM libmesoforge)
+  mf_test(NAME ${name} SOURCE unit/${name}.c ROOM libmesoforge ARGS ${${name}_args})
   target_link_libraries(${name} PRIVATE m Threads::Threads OpenMP::OpenMP_C)
 endforeach()
 add_test(NAME lib_cancel_long COMMAND lib_cancel 200 CONFIGURATIONS long)

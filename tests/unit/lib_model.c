@@ -1,6 +1,7 @@
 /* Models that stay loaded: their answers are those of the verb, and what is wrong is refused. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/unit/lib_host.h"
@@ -9,7 +10,7 @@ enum { EDGE = 16, IMAGES = 5, MANY = 40000 };
 
 static uint8_t stack[IMAGES][EDGE][EDGE];
 static float grown[EDGE][2 * EDGE]; /* image 1, with a gap behind every pixel */
-static char folder[64], model_path[96];
+static char folder[64], model_path[96], language[64];
 
 static void fill(void)
 {
@@ -188,15 +189,68 @@ static void refuses(mesoforge_session *s, mesoforge_session *other)
     says(mesoforge_model_predict(s, m, "@one", NULL, &r), MESOFORGE_USAGE, "no model of the session");
 }
 
+/* A folder with the weights of the fixtures, and a tokenizer of three tokens. */
+static void make_language(const char *fixture)
+{
+    static const char tokenizer[] =
+        "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2}, \"merges\": [\"a b\"]}}";
+    static const char *const files[] = {"config.json", "model.safetensors"};
+    char from[512], to[128];
+    FILE *file;
+
+    (void)snprintf(language, sizeof language, "lib_model_text_%d", (int)getpid());
+    CHECK(mkdir(language, 0700) == 0);
+    for (int k = 0; k < 2; ++k) {
+        (void)snprintf(from, sizeof from, "%s/%s", fixture, files[k]);
+        (void)snprintf(to, sizeof to, "%s/%s", language, files[k]);
+        CHECK(symlink(from, to) == 0);
+    }
+    (void)snprintf(to, sizeof to, "%s/tokenizer.json", language);
+    file = fopen(to, "w");
+    CHECK(file && fputs(tokenizer, file) >= 0 && fclose(file) == 0);
+}
+
+/* The list of texts in an object; the caller frees. */
+static char *texts(mesoforge_result *r)
+{
+    const char *from = r ? strstr(mesoforge_result_json(r), "\"results\"") : NULL,
+               *to = from ? strchr(from, ']') : NULL;
+    char *list = strndup(from ? from : "", to ? (size_t)(to - from) : 0);
+
+    CHECK(from && to);
+    mesoforge_result_free(r);
+    return list;
+}
+
+/* Two calls continue a text alike, also behind one that is refused. */
+static void continues(mesoforge_session *s)
+{
+    mesoforge_model *m = NULL;
+    mesoforge_result *r = NULL;
+    char *first, *second;
+
+    says(mesoforge_model_load(s, language, "context=12 requests=2", &m), MESOFORGE_OK, "");
+    says(mesoforge_model_generate(s, m, "abba 'a b'", "max-new-tokens=3", &r), MESOFORGE_OK, "");
+    first = texts(r);
+    says(mesoforge_model_generate(s, m, "ab", "max-new-tokens=30", &r), MESOFORGE_USAGE, "room for");
+    says(mesoforge_model_generate(s, m, NULL, NULL, &r), MESOFORGE_USAGE, "no text");
+    says(mesoforge_model_predict(s, m, "@one", NULL, &r), MESOFORGE_USAGE, "predicts nothing");
+    says(mesoforge_model_generate(s, m, "abba 'a b'", "max-new-tokens=3", &r), MESOFORGE_OK, "");
+    second = texts(r);
+    CHECK_SAYS(*first && strcmp(first, second) == 0, "%s, then %s", first, second);
+    free(first);
+    free(second);
+}
+
 static void tidy(void)
 {
     char text[256];
 
-    (void)snprintf(text, sizeof text, "rm -r %s %s.h5", folder, folder);
+    (void)snprintf(text, sizeof text, "rm -r %s %s.h5 %s", folder, folder, language);
     CHECK(system(text) == 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     mesoforge_session *s, *other;
 
@@ -207,6 +261,8 @@ int main(void)
     train(s);
     answers(s);
     refuses(s, other);
+    make_language(argc > 1 ? argv[1] : "");
+    continues(s);
     (void)load(s, NULL); /* ends with its session */
     CHECK(mesoforge_close(s) == MESOFORGE_OK && mesoforge_close(other) == MESOFORGE_OK);
     tidy();

@@ -266,7 +266,7 @@ static int check(const struct mf_session *s, void *options)
 static int read_prompts(struct job *job)
 {
     const struct generation *o = job->o;
-    const int rc = mf_tokenizer_open(job->folder, &job->tokenizer);
+    const int rc = job->tokenizer ? MF_OK : mf_tokenizer_open(job->folder, &job->tokenizer);
 
     MF_TRY(mf_agree(job->session->comm, o->stop.count ? rc : MF_OK));
     mf_err_clear();

@@ -96,6 +96,7 @@ void mf_begin_open(void)
     if (!b.given) mf_comm_patience(STANDARD);
     if (hook) b.said = b.seconds = strtod(hook, NULL);
     b.over = 0;
+    mf_flight_open();
     snprintf(b.rank, sizeof b.rank, "%s", rank ? rank : "");
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

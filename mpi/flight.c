@@ -125,12 +125,20 @@ static void *write_page(void *nothing)
     return nothing;
 }
 
+static char job[21]; /* the number of the Slurm job; "": there is none */
+
+void mf_flight_open(void)
+{
+    const char *is = getenv("SLURM_JOB_ID");
+
+    snprintf(job, sizeof job, "%s", is && strspn(is, "0123456789") == strlen(is) ? is : "");
+}
+
 /* In a Slurm job the name begins with the job's number, as the scripts of launch expect. Other jobs may use the
  * folder. */
 static void name_page(void)
 {
     const struct mf_post *own = page.view.size > 0 ? &page.view.post[page.view.rank] : NULL;
-    const char *job = getenv("SLURM_JOB_ID");
     int64_t process = own ? page.view.post[own->head].process : (int64_t)getpid();
     char host[MF_WATCH_HOST] = "";
 
@@ -138,8 +146,7 @@ static void name_page(void)
         snprintf(host, sizeof host, "%s", own->host);
     else if (gethostname(host, sizeof host - 1) != 0)
         strcpy(host, "?");
-    if (!job || strspn(job, "0123456789") != strlen(job)) job = "";
-    snprintf(page.name, sizeof page.name, "mesoforge-flight-%.20s%s%s-%" PRId64 ".tsv", job, *job ? "-" : "", host,
+    snprintf(page.name, sizeof page.name, "mesoforge-flight-%s%s%s-%" PRId64 ".tsv", job, *job ? "-" : "", host,
              process);
 }
 

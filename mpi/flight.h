@@ -20,6 +20,9 @@ struct mf_flight {
     struct mf_flight_entry entry[MF_FLIGHT_MOST];
 };
 
+/** Notes the job's number. Other threads do not ask for the environment, which MPI changes. Before MPI starts. */
+void mf_flight_open(void);
+
 /** This rank enters what @p doing describes; it leaves. */
 void mf_flight_enter(struct mf_flight *own, uint64_t number, const struct mf_doing *doing, uint64_t in_group);
 void mf_flight_leave(struct mf_flight *own, uint64_t number);

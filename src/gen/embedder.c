@@ -7,6 +7,7 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/model/encoder.h"
 #include "src/model/language_files.h"
 #include "src/net/pass.h"
@@ -74,24 +75,26 @@ static int by_length(const void *a, const void *b)
 }
 
 /* Ranks deal out the texts by length. So each has as many long ones. */
-static struct order order_of(const struct mf_embedder *e, size_t texts, const struct mf_embed_text *text)
+static int order_of(const struct mf_embedder *e, size_t texts, const struct mf_embed_text *text, struct order *o)
 {
     const size_t ranks = mf_max(e->wish.ranks, 1);
-    struct order o = {.text = MF_MUST(malloc((texts + 1) * sizeof *o.text), "an order"),
-                      .length = MF_MUST(malloc((texts + 1) * sizeof *o.length), "lengths")};
-    size_t *pair = MF_MUST(malloc((2 * texts + 1) * sizeof *pair), "lengths");
+    size_t *pair;
 
+    *o = (struct order){.texts = 0};
+    MF_TRY(MF_ROOM(o->text, texts + 1, "the order of %zu texts", texts));
+    MF_TRY(MF_ROOM(o->length, texts + 1, "the lengths of %zu texts", texts));
+    MF_TRY(MF_ROOM(pair, 2 * texts + 1, "the lengths of %zu texts", texts));
     for (size_t i = 0; i < texts; ++i) {
         pair[2 * i] = mf_embedder_length(e, text[i].tokens);
         pair[2 * i + 1] = i;
     }
     qsort(pair, texts, 2 * sizeof *pair, by_length);
     for (size_t i = e->wish.rank; i < texts; i += ranks) {
-        o.length[o.texts] = pair[2 * i];
-        o.text[o.texts++] = pair[2 * i + 1];
+        o->length[o->texts] = pair[2 * i];
+        o->text[o->texts++] = pair[2 * i + 1];
     }
     free(pair);
-    return o;
+    return MF_OK;
 }
 
 static void free_order(struct order *o)
@@ -175,8 +178,8 @@ static int open_known(struct mf_embedder *e, const char *folder, size_t texts, c
 
     MF_TRY(read_folder(e, folder));
     for (size_t i = 0; i < texts; ++i) MF_TRY(check_text(e, &text[i]));
-    o = order_of(e, texts, text);
-    rc = add_known(e, &o);
+    rc = order_of(e, texts, text, &o);
+    if (rc == MF_OK) rc = add_known(e, &o);
     free_order(&o);
     return rc == MF_OK ? plan_lists(e) : rc;
 }
@@ -432,8 +435,8 @@ static int run_some(struct mf_embedder *e, const struct order *o, size_t i, size
 
 int mf_embedder_run(struct mf_embedder *e, size_t texts, const struct mf_embed_text *text, double *vector)
 {
-    struct order o = order_of(e, texts, text);
-    int rc = MF_OK;
+    struct order o;
+    int rc = order_of(e, texts, text, &o);
 
     for (size_t i = 0, count; rc == MF_OK && i < o.texts; i += count) {
         count = mf_embedder_count(e, o.length[i], equals(&o, i));

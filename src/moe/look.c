@@ -9,6 +9,7 @@
 #include "src/base/err.h"
 #include "src/base/half.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 /* -- groups -- */
@@ -249,9 +250,10 @@ int mf_survey_make(struct mf_trainer *t, const struct mf_groups *groups, enum mf
 {
     const size_t all = t->set->count[split], count = n < all ? n : all;
     struct surveyor surveyor = {s, groups};
-    uint32_t *id = MF_MUST(malloc((count + 1) * sizeof *id), "numbers of samples");
+    uint32_t *id;
     int rc;
 
+    MF_TRY(mf_agree(t->comm, MF_ROOM(id, count + 1, "the numbers of %zu samples", count)));
     rc = open_survey(t, groups->count, s);
     for (size_t i = 0; i < count; ++i) id[i] = t->set->id[split][i * all / count];
     if (rc == MF_OK) rc = mf_look_at(t, count, id, count_rows, &surveyor);

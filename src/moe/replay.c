@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/train/mlp.h"
 
 enum { LAST = 10 }; /* losses that make the confidence */
@@ -76,15 +77,17 @@ static void add(struct mf_replay *r, size_t n, const float *records)
     }
 }
 
-/* @p n samples of the last step's window, evenly spread. */
-static void choose(const struct mf_trainer *t, const struct mf_window *window, size_t n, uint32_t *id)
+/* @p n samples of the last step's window, evenly spread. Local. */
+static int choose(const struct mf_trainer *t, const struct mf_window *window, size_t n, uint32_t *id)
 {
     const struct mf_span all = {window->first, window->count};
-    size_t *of = MF_MUST(malloc((all.count + 1) * sizeof *of), "numbers of samples");
+    size_t *of;
 
+    MF_TRY(MF_ROOM(of, all.count + 1, "the numbers of %zu samples", all.count));
     mf_window_ids(t->set, MF_TRAIN, t->opts.seed, window->epoch, &all, of);
     for (size_t i = 0; i < n; ++i) id[i] = (uint32_t)of[i * all.count / n];
     free(of);
+    return MF_OK;
 }
 
 /* Adds the records of all ranks. */
@@ -116,11 +119,12 @@ int mf_replay_look(struct mf_replay *r, struct mf_trainer *t, size_t n)
     const size_t count = n < window.count ? n : window.count;
     const size_t share = mf_cut_grain(count, t->opts.batch, (size_t)t->data->size, (size_t)t->data->rank).count;
     struct recorder own = {t, r->groups, 0, NULL};
-    uint32_t *id = MF_MUST(malloc((count + 1) * sizeof *id), "numbers of samples");
-    int rc;
+    uint32_t *id;
+    int rc = MF_ROOM(id, count + 1, "the numbers of %zu samples", count);
 
-    choose(t, &window, count, id);
-    rc = mf_agree(t->comm, take(r, share, count, &own.at));
+    if (rc == MF_OK) rc = choose(t, &window, count, id);
+    if (rc == MF_OK) rc = take(r, share, count, &own.at);
+    rc = mf_agree(t->comm, rc);
     if (rc == MF_OK) rc = mf_look_at(t, count, id, record_batch, &own);
     if (rc == MF_OK) rc = gather(r, t, &own);
     mf_arena_give(r->arena, own.at);
@@ -224,13 +228,19 @@ static size_t lessons_of(const struct mf_replay *r, long id, struct mf_lesson *l
 
 static int repeat(const struct repeater *p, long id, double rate, double *confidence, size_t *steps)
 {
-    struct mf_lesson *lesson = MF_MUST(malloc((p->replay->count + 1) * sizeof *lesson), "lessons");
-    const size_t n = lessons_of(p->replay, id, lesson);
-    double *losses = MF_MUST(malloc((n / p->batch + 2) * sizeof *losses), "losses");
     float **weight = MF_MUST(malloc(2 * p->layers * sizeof *weight), "weights");
-    size_t made;
-    int rc = MF_OK;
+    struct mf_lesson *lesson;
+    double *losses = NULL;
+    size_t n, made;
+    int rc = MF_ROOM(lesson, p->replay->count + 1, "the lessons of %zu records", p->replay->count);
 
+    if (rc == MF_OK) rc = MF_ROOM(losses, p->replay->count / p->batch + 2, "the losses of a replay");
+    if (rc != MF_OK) {
+        free(lesson);
+        free(weight);
+        return rc;
+    }
+    n = lessons_of(p->replay, id, lesson);
     mf_replay_weights(p->carry, id, p->layers, weight);
     if (n > 0) mf_mlp_put(p->mlp, weight);
     made = mf_lessons_learn(p->mlp, p->batch, n, lesson, 0, rate, losses);

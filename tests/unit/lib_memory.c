@@ -14,6 +14,10 @@ struct call {
     int plans; /* where memory is short, a smaller plan is tried */
 };
 
+#define IMPORT                                                                                          \
+    "table=x.csv questions=x.questions.csv scenes=x.scenes.jsonl question-types=x.question_types.json " \
+    "vocabulary=x.vocab.txt phases=2 output=again.h5"
+
 static const struct call calls[] = {
     {"characterize", "@image", "limit-to=5", 0},
     {"compare", "@image @image", "limit-to=4", 0},
@@ -27,6 +31,9 @@ static const struct call calls[] = {
     {"train classify", "", "data=set.h5 epochs=1 effective-batch=8 arch=mlp results-dir=run", 1},
     {"eval", "run/model.safetensors", "data=set.h5", 0},
     {"info", "run/model.safetensors", "", 0},
+    {"infer classify", "run/model.safetensors set.h5 @image", "", 0},
+    {"data export", "set.h5", "output=x.npy", 0},
+    {"data import", "x.npy", IMPORT, 0},
 };
 
 /* Places that refuse: memory that grows with the input (src/base/room.h), and that of arenas. Some calls do without

@@ -10,6 +10,7 @@
 #include "io/table.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/cmd/files/data.h"
 #include "src/cmd/files/pictures.h"
@@ -195,15 +196,17 @@ static int write_questions(const struct out *o)
 
 /* ---- all of it ---- */
 
-static void choose(struct out *o, const char *split)
+/* Local. */
+static int choose(struct out *o, const char *split)
 {
     const int all = strcmp(split, "all") == 0;
 
-    o->id = MF_MUST(malloc(o->set->samples * sizeof *o->id), "samples");
+    MF_TRY(MF_ROOM(o->id, o->set->samples, "the samples of '%.300s'", o->set->path));
     for (size_t i = 0; i < o->set->samples; ++i)
         if (all || (o->set->split[i] < MF_SPLITS && strcmp(mf_split_names[o->set->split[i]], split) == 0))
             o->id[o->count++] = i;
     o->own = mf_cut(o->count, (size_t)o->session->comm->size, (size_t)o->session->comm->rank);
+    return o->count ? MF_OK : mf_fail(MF_INPUT, "'%s' has no sample in its %s split", o->set->path, split);
 }
 
 /* Collective. */
@@ -222,7 +225,7 @@ static int export(struct out *o, const struct mf_reals *range)
     }
     MF_TRY(mf_agree(comm, mf_pictures_fit(o->set->path, o->set->ndim, o->set->dims[3], "try: --output x.npy")));
     MF_TRY(mf_pictures_levels(&of, range, &o->levels));
-    o->room = MF_MUST(malloc(o->set->bytes), "a picture");
+    MF_TRY(mf_agree(comm, MF_ROOM(o->room, o->set->bytes, "a picture")));
     MF_TRY(mf_agree(comm, comm->rank == 0 ? mf_output_folder(o->path, "another --output") : MF_OK));
     MF_TRY(mf_agree(comm, write_pictures(o)));
     MF_TRY(write_table(o));
@@ -250,8 +253,7 @@ static int run(struct mf_session *session, void *options)
     MF_TRY(mf_session_spares(session, o.path, 1, words));
     MF_TRY(mf_dataset_open(session->comm, words[0], &set));
     o.set = set;
-    choose(&o, e->split);
-    rc = o.count ? MF_OK : mf_fail(MF_INPUT, "'%s' has no sample in its %s split", set->path, e->split);
+    rc = mf_agree(session->comm, choose(&o, e->split));
     if (rc == MF_OK && !e->common.dry_run) rc = e->parts ? export_tree(&o, e) : export(&o, &e->range);
     if (rc == MF_OK && session->comm->rank == 0) rc = mf_data_counted(session, o.path, o.count);
     rc = mf_agree(session->comm, rc);

@@ -9,6 +9,7 @@
 #include "io/tiles.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/cmd/files/data.h"
 #include "src/cmd/files/data_import.h"
@@ -173,7 +174,7 @@ static int sort_images(const struct data_import *o, size_t images, struct classe
 {
     size_t n = 0;
 
-    classes->of = MF_MUST(calloc(images + 1, sizeof *classes->of), "classes");
+    MF_TRY(MF_ROOM(classes->of, images + 1, "the classes of %zu images", images));
     for (size_t i = 0; i < o->classes.count; ++i)
         for (const char *at = o->classes.at[i], *end; at; at = *end ? end + 1 : NULL) {
             end = strchrnul(at, ',');

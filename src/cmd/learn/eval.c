@@ -5,6 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/learn/intensity.h"
@@ -67,9 +68,10 @@ static int choose(struct job *job)
 {
     const struct mf_dataset *set = job->set;
     const int all = strcmp(job->o->split, "all") == 0;
-    char *chosen = MF_MUST(calloc(set->items + 1, 1), "samples");
+    char *chosen;
 
-    job->id = MF_MUST(malloc((set->items + 1) * sizeof *job->id), "samples");
+    MF_TRY(MF_ROOM(job->id, set->items + 1, "the samples of '%.300s'", set->path));
+    MF_TRY(MF_ROOM(chosen, set->items + 1, "the samples of '%.300s'", set->path));
     for (int s = 0; s < MF_SPLITS; ++s)
         for (size_t k = 0; (all || strcmp(mf_split_names[s], job->o->split) == 0) && k < set->count[s]; ++k)
             chosen[set->id[s][k]] = 1;

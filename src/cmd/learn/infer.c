@@ -10,6 +10,7 @@
 #include "src/base/bounds.h"
 #include "src/base/err.h"
 #include "src/base/pulse.h"
+#include "src/base/room.h"
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/field.h"
 #include "src/cmd/learn/infer_model.h"
@@ -191,24 +192,23 @@ static void take_answers(const struct rows *r, struct answers *a)
     }
 }
 
-static int predict_own(struct job *job, struct mf_span own, struct answers *a)
+static int rows_open(struct job *job, size_t own, struct rows *r, struct answers *a)
 {
     const size_t n = job->m->outputs;
-    struct rows r = {.job = job};
-    int rc;
 
-    r.file = MF_MUST(calloc(job->m->batch, sizeof *r.file), "predictions");
-    r.sum = MF_MUST(calloc(job->count * n + 1, sizeof *r.sum), "predictions");
-    r.tiles = MF_MUST(calloc(job->count + 1, sizeof *r.tiles), "predictions");
-    a->place = MF_MUST(calloc(own.count + 1, sizeof *a->place), "predictions");
-    a->output = MF_MUST(calloc(own.count * n + 1, sizeof *a->output), "predictions");
-    a->tiles = MF_MUST(calloc(own.count + 1, sizeof *a->tiles), "predictions");
-    rc = add_files(&r, own);
-    if (rc == MF_OK) take_answers(&r, a);
-    free(r.file);
-    free(r.sum);
-    free(r.tiles);
-    return rc;
+    MF_TRY(MF_ROOM(r->file, job->m->batch, "the files of a batch"));
+    MF_TRY(MF_ROOM(r->sum, job->count * n + 1, "the predictions of %zu files", job->count));
+    MF_TRY(MF_ROOM(r->tiles, job->count + 1, "the predictions of %zu files", job->count));
+    MF_TRY(MF_ROOM(a->place, own + 1, "the predictions of %zu files", own));
+    MF_TRY(MF_ROOM(a->output, own * n + 1, "the predictions of %zu files", own));
+    return MF_ROOM(a->tiles, own + 1, "the predictions of %zu files", own);
+}
+
+static void rows_close(struct rows *r)
+{
+    free(r->file);
+    free(r->sum);
+    free(r->tiles);
 }
 
 /* Collective. */
@@ -232,17 +232,25 @@ static int predict_files(struct job *job, struct answers *all)
 {
     const struct mf_comm *comm = job->m->crew.sharers;
     struct answers own = {.count = 0};
+    struct rows r = {.job = job};
+    struct mf_span span;
     size_t files = 0;
     int rc;
 
     for (size_t i = 0; i < job->count; ++i) files += !job->is_set[i];
+    span = mf_cut(files, (size_t)comm->size, (size_t)comm->rank);
+    rc = mf_agree(job->session->comm, rows_open(job, span.count, &r, &own));
     if (files > 1) mf_notes_begin();
-    rc = predict_own(job, mf_cut(files, (size_t)comm->size, (size_t)comm->rank), &own);
-    if (job->m->net.stay) job->m->net.stay(job->m->net.of);
-    rc = mf_agree(job->session->comm, rc);
+    if (rc == MF_OK) {
+        rc = add_files(&r, span);
+        if (rc == MF_OK) take_answers(&r, &own);
+        if (job->m->net.stay) job->m->net.stay(job->m->net.of);
+        rc = mf_agree(job->session->comm, rc);
+    }
     mf_notes_end(comm);
     if (rc == MF_OK) rc = share_answers(job, &own, all);
     if (rc == MF_OK) rc = mf_refused_share(comm, &job->refused);
+    rows_close(&r);
     answers_free(&own);
     return rc;
 }
@@ -279,16 +287,15 @@ static void predict_batch(void *context, const struct mf_batch *batch)
     to->end += batch->n * job->m->outputs;
 }
 
-static int predict_samples(struct job *job, const struct mf_dataset *set, struct mf_span own, float *output)
+static int predict_samples(struct job *job, const struct mf_dataset *set, struct mf_span own, uint32_t *id,
+                           float *output)
 {
-    uint32_t *id = MF_MUST(malloc((own.count + 1) * sizeof *id), "samples");
     struct outputs to = {job, set->path, output, MF_OK, 0};
     const struct mf_reader_wish wish = reading(job);
 
     for (size_t i = 0; i < own.count; ++i) id[i] = (uint32_t)(own.first + i);
     agree_on_batch(&to, mf_samples_read(set, job->session->arena, &wish, own.count, id, predict_batch, &to));
     if (job->m->net.stay) job->m->net.stay(job->m->net.of);
-    free(id);
     return to.rc;
 }
 
@@ -300,7 +307,7 @@ static int check_set(struct job *job, size_t place, struct mf_dataset *set)
     int rc;
 
     MF_TRY(mf_model_card_reads(job->m->card, set));
-    id = MF_MUST(malloc(set->samples * sizeof *id), "samples");
+    MF_TRY(MF_ROOM(id, set->samples, "the samples of '%.300s'", set->path));
     for (size_t i = 0; i < set->samples; ++i) id[i] = (uint32_t)i;
     rc = mf_intensity_compare_set(job->m->card, place, set, set->samples, id, shift);
     free(id);
@@ -315,6 +322,7 @@ static int predict_set(struct job *job, size_t place)
     struct mf_dataset *set = NULL;
     struct mf_span own;
     float *output = NULL;
+    uint32_t *id = NULL;
     void *all = NULL;
     int rc;
 
@@ -323,13 +331,17 @@ static int predict_set(struct job *job, size_t place)
     rc = mf_agree(comm, check_set(job, place, set));
     if (rc == MF_OK && job->m->net.open_set) rc = job->m->net.open_set(job->m->net.of, comm, set);
     if (rc == MF_OK) {
-        output = MF_MUST(calloc(own.count * job->m->outputs + 1, sizeof *output), "predictions");
-        rc = mf_agree(comm, predict_samples(job, set, own, output));
+        rc = MF_ROOM(output, own.count * job->m->outputs + 1, "the predictions of '%.300s'", file);
+        if (rc == MF_OK) rc = MF_ROOM(id, own.count + 1, "the samples of '%.300s'", file);
+        rc = mf_agree(comm, rc);
     }
+    if (rc == MF_OK) rc = mf_agree(comm, predict_samples(job, set, own, id, output));
     if (rc == MF_OK) rc = mf_comm_gather(sharers, output, own.count * job->m->outputs * sizeof *output, &all, NULL);
     for (size_t i = 0; rc == MF_OK && i < set->samples; ++i)
-        mf_predictions_add(&job->predictions, (struct mf_predicted){file, (long)i, 1, NULL},
-                           (float *)all + i * job->m->outputs);
+        rc = mf_predictions_add(&job->predictions, (struct mf_predicted){file, (long)i, 1, NULL},
+                                (float *)all + i * job->m->outputs);
+    rc = mf_agree(comm, rc);
+    free(id);
     free(output);
     free(all);
     mf_dataset_close(set);
@@ -372,7 +384,7 @@ static int look_at_all(struct job *job)
     const struct mf_comm *comm = job->session->comm;
     int rc = MF_OK;
 
-    job->is_set = MF_MUST(calloc(job->count + 1, 1), "a list");
+    rc = mf_agree(comm, MF_ROOM(job->is_set, job->count + 1, "%zu files", job->count));
     for (size_t i = 0; rc == MF_OK && comm->rank == 0 && i < job->count; ++i) rc = look(job->files[i], &job->is_set[i]);
     MF_TRY(mf_agree(comm, rc));
     mf_comm_bcast(comm, 0, job->is_set, job->count);
@@ -392,8 +404,10 @@ static int predict_all(struct job *job)
             rc = predict_set(job, i);
             if (rc != MF_OK) rc = mf_refused_note(&job->refused, i, rc);
         } else if (k < files.count && files.place[k] == i) {
-            mf_predictions_add(&job->predictions, (struct mf_predicted){job->files[i], -1, files.tiles[k], NULL},
-                               files.output + k * job->m->outputs);
+            rc = mf_agree(job->session->comm,
+                          mf_predictions_add(&job->predictions,
+                                             (struct mf_predicted){job->files[i], -1, files.tiles[k], NULL},
+                                             files.output + k * job->m->outputs));
             ++k;
         }
     }

@@ -7,19 +7,16 @@
 #include "io/table.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/train/learn_show.h"
 
-void mf_predictions_add(struct mf_predictions *s, struct mf_predicted said, const float *output)
+int mf_predictions_add(struct mf_predictions *s, struct mf_predicted said, const float *output)
 {
-    const size_t bytes = s->outputs * sizeof *output;
-
-    if (s->lines == s->room) {
-        s->room = 2 * s->room + 16;
-        s->said = MF_MUST(realloc(s->said, s->room * sizeof *s->said), "predictions");
-    }
-    said.output = MF_MUST(malloc(bytes), "predictions");
-    memcpy(said.output, output, bytes);
+    MF_TRY(MF_ROOM_NEXT(s->said, s->lines, "%zu predictions", s->lines));
+    MF_TRY(MF_ROOM(said.output, s->outputs, "%zu predictions", s->lines));
+    memcpy(said.output, output, s->outputs * sizeof *output);
     s->said[s->lines++] = said;
+    return MF_OK;
 }
 
 void mf_predictions_free(struct mf_predictions *s)

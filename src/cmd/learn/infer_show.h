@@ -41,7 +41,7 @@ struct mf_json *mf_predicted_json(const struct mf_task *task, const struct mf_pr
 void mf_predictor_facts(const struct mf_model_card *card, const struct mf_task *task, struct mf_json *to);
 
 /** Adds one; @p output is copied. */
-void mf_predictions_add(struct mf_predictions *predictions, struct mf_predicted said, const float *output);
+int mf_predictions_add(struct mf_predictions *predictions, struct mf_predicted said, const float *output);
 void mf_predictions_free(struct mf_predictions *predictions);
 
 /** Prints all on standard output. Local; MF_OUTPUT. */

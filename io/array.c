@@ -30,6 +30,7 @@
 #include "io/vtk.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
 
@@ -541,8 +542,7 @@ int mf_array_load(const struct mf_array *array, size_t max, double **values)
     if (n > max)
         return mf_fail(MF_INPUT, "'%s' holds %zu values, more than the %zu that are possible here", array->path, n,
                        max);
-    l.values = malloc(n * sizeof *l.values);
-    if (!l.values) return mf_fail(MF_MEMORY, "no memory for the %zu values of '%s'", n, array->path);
+    MF_TRY(MF_ROOM(l.values, n, "the %zu values of '%.300s'", n, array->path));
     rc = mf_array_visit(array, 0, rows, load_values, &l);
     if (rc == MF_OK)
         *values = l.values;

@@ -18,6 +18,7 @@
 #include "io/questions_priv.h"
 #include "io/volume.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 
 enum { AXES_TEXT = 64 };
 
@@ -287,10 +288,10 @@ static int read_values(struct mf_h5 *file, const char *path, const struct mf_set
 
 static int send_part(struct mf_h5 *file, const char *path, const struct mf_set_head *h, int part, FILE *to)
 {
-    void *values = malloc(mf_set_part_bytes(h, part) + 1);
+    void *values = mf_room(mf_set_part_bytes(h, part) + 1, 1, "%s of '%.300s'", mf_set_parts[part].path, path);
     int rc;
 
-    if (!values) return mf_fail(MF_MEMORY, "no memory for %s of a dataset", mf_set_parts[part].path);
+    if (!values) return MF_MEMORY;
     rc = read_values(file, path, h, part, values);
     if (rc == MF_OK) rc = mf_guard_send(to, values, mf_set_part_bytes(h, part));
     free(values);
@@ -354,9 +355,9 @@ static int read_all(struct mf_h5 *file, const char *path, FILE *to)
     struct mf_h5_chunks chunks = {0};
     struct mf_set_head h = {0};
     int rc = read_head(file, path, &h, &chunks);
-    int32_t *label = rc == MF_OK ? calloc(h.samples + 1, sizeof *label) : NULL;
+    int32_t *label = rc == MF_OK ? mf_room(h.samples + 1, sizeof *label, "the labels of '%.300s'", path) : NULL;
 
-    if (rc == MF_OK && !label) rc = mf_fail(MF_MEMORY, "no memory for the labels of '%s'", path);
+    if (rc == MF_OK && !label) rc = MF_MEMORY;
     if (rc == MF_OK) rc = send_all(file, path, &h, &chunks, names, label, to);
     free(label);
     free(names);

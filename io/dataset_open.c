@@ -240,10 +240,10 @@ static void make_hash(struct mf_dataset *s, const struct mf_set_head *h)
 static int measure(struct mf_dataset *s, struct mf_span own)
 {
     const size_t row = 2 * s->dims[3];
-    char *x = malloc(s->bytes + mf_sample_scratch(s));
+    char *x = mf_room(1, s->bytes + mf_sample_scratch(s), "a sample of '%.300s'", s->path);
     int file, rc;
 
-    if (!x) return mf_fail(MF_MEMORY, "no memory for a sample of '%s'", s->path);
+    if (!x) return MF_MEMORY;
     rc = mf_open_plain(s->path, O_RDONLY, &file);
     for (size_t i = own.first; rc == MF_OK && i < own.first + own.count; ++i) {
         if (s->where->crc && s->split[i] >= MF_SPLITS) continue; /* nobody reads it, and it may be incomplete */

@@ -9,6 +9,7 @@
 #include "io/hash.h"
 #include "src/base/err.h"
 #include "src/base/order.h"
+#include "src/base/room.h"
 
 const char *const mf_split_names[MF_SPLITS] = {"train", "validation", "test"};
 
@@ -72,12 +73,13 @@ static void sort_all(size_t n, const int32_t *label, size_t classes, uint64_t se
 int mf_split_make(size_t n, const int32_t *label, size_t classes, const double part[2], uint64_t seed, uint8_t *split)
 {
     const double rest = part[0] < 1 ? part[1] / (1 - part[0]) : 0;
-    size_t *end = calloc(classes + 2, sizeof *end), *row = calloc(n + 1, sizeof *row), others = 0;
+    size_t *end, *row, others = 0;
 
-    if (!end || !row) {
+    MF_TRY(MF_ROOM(end, classes + 2, "the splits of %zu samples", n));
+    row = mf_room(n + 1, sizeof *row, "the splits of %zu samples", n);
+    if (!row) {
         free(end);
-        free(row);
-        return mf_fail(MF_MEMORY, "no memory to split %zu samples", n);
+        return MF_MEMORY;
     }
     sort_all(n, label, classes, seed, end, row);
     for (size_t k = 0; k < n; ++k) split[row[k]] = is_next(part[0], k) ? MF_TRAIN : MF_TEST;

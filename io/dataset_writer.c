@@ -18,6 +18,7 @@
 #include "src/base/err.h"
 #include "src/base/file.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 enum { PIECE = 1 << 20 };
@@ -42,14 +43,14 @@ static int take_memory(struct mf_writer *w)
     const struct mf_writer_wish *wish = w->wish;
     int missing = 0;
 
-    w->status = calloc(wish->set.samples + 1, 1);
+    w->status = mf_room(wish->set.samples + 1, 1, "the state of %zu samples", wish->set.samples);
     for (int p = 0; p < MF_PARTS; ++p) {
         if (!is_found(p)) continue;
-        w->part[p] = calloc(wish->window + 1, mf_set_part_row(&w->file.lay, p) + 1);
+        w->part[p] =
+            mf_room(wish->window + 1, mf_set_part_row(&w->file.lay, p) + 1, "the values of %zu samples", wish->window);
         missing |= !w->part[p];
     }
-    if (w->status && !missing) return MF_OK;
-    return mf_fail(MF_MEMORY, "no memory for the state of %zu samples", wish->set.samples);
+    return w->status && !missing ? MF_OK : MF_MEMORY;
 }
 
 static int check_wish(const struct mf_writer *w)
@@ -121,8 +122,8 @@ static int is_damaged(const struct mf_writer *w, size_t id, void *x, int *damage
 /* This rank's part of the complete samples. Local. */
 static int check_own(struct mf_writer *w, struct mf_span own)
 {
-    void *x = malloc(w->file.lay.bytes + 1);
-    int damaged, rc = x ? MF_OK : mf_fail(MF_MEMORY, "no memory for a sample of '%s'", w->partial);
+    void *x = mf_room(w->file.lay.bytes + 1, 1, "a sample of '%.300s'", w->partial);
+    int damaged, rc = x ? MF_OK : MF_MEMORY;
 
     for (size_t i = own.first; rc == MF_OK && i < own.first + own.count; ++i) {
         if (!w->status[i]) continue;

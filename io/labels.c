@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 
 /* Up to here a double has every whole number. */
 #define LABEL_MAX 9007199254740992.0
@@ -65,8 +66,7 @@ int mf_labels_make(const char *path, size_t n, const double *value, size_t names
     for (size_t i = 0; i < n; ++i) MF_TRY(check(path, i, value[i], names));
     for (size_t i = 0; names && i < n; ++i) label[i] = (int32_t)value[i];
     if (names) return MF_OK;
-    *code = malloc((n + 1) * sizeof **code);
-    if (!*code) return mf_fail(MF_MEMORY, "no memory for the labels of '%s'", path);
+    MF_TRY(MF_ROOM(*code, n + 1, "the labels of '%.300s'", path));
     memcpy(*code, value, n * sizeof **code);
     *classes = distinct(n, *code);
     find_places(n, value, *classes, *code, label);

@@ -16,6 +16,7 @@
 #include "src/base/cut.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 enum { BLOCK = MF_SEAL_BLOCK, FOOTER = 32 };
@@ -37,8 +38,7 @@ static uint64_t blocks_of(uint64_t bytes) { return (bytes + BLOCK - 1) / BLOCK; 
 int mf_seal_see_begin(struct mf_seal_seen *seen, uint64_t bytes)
 {
     *seen = (struct mf_seal_seen){.blocks = (size_t)blocks_of(bytes)};
-    seen->crc_of = calloc(seen->blocks + 1, sizeof *seen->crc_of);
-    return seen->crc_of ? MF_OK : mf_fail(MF_MEMORY, "no memory for %zu checksums", seen->blocks);
+    return MF_ROOM(seen->crc_of, seen->blocks + 1, "%zu checksums", seen->blocks);
 }
 
 void mf_seal_see(struct mf_seal_seen *seen, const void *from, size_t bytes, uint64_t offset, struct mf_crc_look *look)
@@ -105,9 +105,10 @@ static int all_blocks(const struct mf_comm *comm, int file, const char *path, ui
                       const struct mf_seal_seen *seen, uint32_t **crc)
 {
     size_t n = (size_t)blocks_of(bytes);
-    int64_t *known = calloc(n + 1, sizeof *known), *sum = calloc(n + 1, sizeof *sum);
-    uint32_t *all = calloc(n + 1, sizeof *all);
-    int rc = mf_agree(comm, known && sum && all ? MF_OK : mf_fail(MF_MEMORY, "no memory for checksums"));
+    int64_t *known = mf_room(n + 1, sizeof *known, "%zu checksums", n),
+            *sum = known ? mf_room(n + 1, sizeof *sum, "%zu checksums", n) : NULL;
+    uint32_t *all = sum ? mf_room(n + 1, sizeof *all, "%zu checksums", n) : NULL;
+    int rc = mf_agree(comm, all ? MF_OK : MF_MEMORY);
 
     *crc = NULL;
     if (rc == MF_OK && seen) {
@@ -190,8 +191,8 @@ static int read_seal(int file, const char *path, uint64_t size, struct footer *f
     list = (uint64_t)footer->blocks * sizeof **crc;
     if (footer->block != BLOCK || footer->bytes != size - FOOTER - list || footer->blocks != blocks_of(footer->bytes))
         return mf_fail(MF_INPUT, "'%s' is damaged: its seal belongs to a file of another size", path);
-    *crc = malloc(list + 1);
-    if (!*crc) return mf_fail(MF_MEMORY, "no memory for the seal of '%s'", path);
+    *crc = mf_room(list + 1, 1, "the seal of '%.300s'", path);
+    if (!*crc) return MF_MEMORY;
     MF_TRY(mf_read_at(file, path, *crc, (size_t)list, footer->bytes));
     if (crc_of(*crc, footer) != footer->crc) return mf_fail(MF_INPUT, "'%s' is damaged: its seal is broken", path);
     return MF_OK;

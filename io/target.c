@@ -7,6 +7,7 @@
 
 #include "kernels/backend.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 
 enum { LAG_MOST = 4096 /* of further descriptors, whose sizes grow with its square and more */ };
@@ -39,6 +40,8 @@ static size_t times(size_t a, size_t b, int *bad)
     return 0;
 }
 
+#define SIZES "descriptors of %d phase%s, %zu level%s and lag %zu"
+
 int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, size_t lag, int cross)
 {
     int bad = phases < 1 || phases > MF_PHASES_MAX || levels > MF_LEVELS_MAX || lag < 1 || lag > SIZE_MAX / 4;
@@ -47,18 +50,19 @@ int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, s
     size_t window = times(width, width, &bad);
     size_t bytes = times(times(maps > pairs ? maps : pairs, window, &bad), sizeof(double), &bad);
 
+    int rc;
+
     *side = (struct mf_target_side){.levels = levels};
     if (bad || bytes > PTRDIFF_MAX)
         return mf_fail(MF_MEMORY, "descriptors of %d phase%s, %zu level%s and lag %zu are too large to hold", phases,
                        MF_S(phases), levels, MF_S(levels), lag);
-    side->s2 = calloc(maps * window + 1, sizeof *side->s2);
-    side->variation = calloc(maps + 1, sizeof *side->variation);
-    side->fraction = calloc(maps + 1, sizeof *side->fraction);
-    if (cross && pairs) side->cross = calloc(pairs * window, sizeof *side->cross);
-    if (side->s2 && side->variation && side->fraction && (side->cross || !cross || !pairs)) return MF_OK;
-    mf_target_side_free(side);
-    return mf_fail(MF_MEMORY, "no memory for descriptors of %d phase%s, %zu level%s and lag %zu (%zu bytes)", phases,
-                   MF_S(phases), levels, MF_S(levels), lag, bytes);
+    rc = MF_ROOM(side->s2, maps * window + 1, SIZES, phases, MF_S(phases), levels, MF_S(levels), lag);
+    if (rc == MF_OK) rc = MF_ROOM(side->variation, maps + 1, SIZES, phases, MF_S(phases), levels, MF_S(levels), lag);
+    if (rc == MF_OK) rc = MF_ROOM(side->fraction, maps + 1, SIZES, phases, MF_S(phases), levels, MF_S(levels), lag);
+    if (rc == MF_OK && cross && pairs)
+        rc = MF_ROOM(side->cross, pairs * window, SIZES, phases, MF_S(phases), levels, MF_S(levels), lag);
+    if (rc != MF_OK) mf_target_side_free(side);
+    return rc;
 }
 
 int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enum mf_more which)
@@ -70,10 +74,10 @@ int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enu
     if (bad || bytes > PTRDIFF_MAX)
         return mf_fail(MF_MEMORY, "%s of %d phases, %zu levels and lag %zu is too large to hold",
                        mf_more_rows[which].name, phases, side->levels, lag);
-    if (bytes > 0) side->more[which] = calloc(1, bytes);
-    if (side->more[which] || bytes == 0) return MF_OK;
-    return mf_fail(MF_MEMORY, "no memory for %s of %d phases, %zu levels and lag %zu (%zu bytes)",
-                   mf_more_rows[which].name, phases, side->levels, lag, bytes);
+    if (bytes == 0) return MF_OK;
+    side->more[which] = mf_room(1, bytes, "%s of %d phases, %zu levels and lag %zu", mf_more_rows[which].name, phases,
+                                side->levels, lag);
+    return side->more[which] ? MF_OK : MF_MEMORY;
 }
 
 size_t mf_whole_entries(enum mf_whole which, size_t lag)
@@ -105,8 +109,7 @@ int mf_target_example_new(struct mf_target_side *side, size_t nu, size_t nv)
 {
     MF_ASSERT(nu <= MF_EXAMPLE_MAX && nv <= MF_EXAMPLE_MAX);
     free(side->example);
-    side->example = calloc(nu * nv + 1, sizeof *side->example);
-    if (!side->example) return mf_fail(MF_MEMORY, "no memory for an example of %zu x %zu pixels", nu, nv);
+    MF_TRY(MF_ROOM(side->example, nu * nv + 1, "an example of %zu x %zu pixels", nu, nv));
     side->example_nu = nu;
     side->example_nv = nv;
     return MF_OK;

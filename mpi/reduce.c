@@ -8,6 +8,7 @@
 #include "mpi/comm_priv.h"
 #include "mpi/phases.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 
 size_t mf_comm_most = (size_t)1 << 30;
 
@@ -165,8 +166,8 @@ static int gather(const struct mf_comm *comm, const void *mine, size_t bytes, vo
     int rc, *counts = malloc(2 * (size_t)comm->size * sizeof *counts);
 
     offsets(comm, bytes, offset);
-    to = malloc(offset[comm->size] ? offset[comm->size] : 1);
-    rc = mf_agree(comm, to && counts ? MF_OK : mf_fail(MF_MEMORY, "no memory to gather %zu bytes", offset[comm->size]));
+    to = mf_room(offset[comm->size], 1, "what ranks gather");
+    rc = mf_agree(comm, to && counts ? MF_OK : MF_MEMORY);
     if (rc != MF_OK) {
         free(to);
         free(counts);

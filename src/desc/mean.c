@@ -6,6 +6,7 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/room.h"
 
 /** to[map] += weight from[map], each map the first @p used numbers of @p from_size or @p to_size. */
 static void add(size_t maps, size_t used, double weight, size_t from_size, const double *from, size_t to_size,
@@ -121,12 +122,12 @@ static int mean_whole(const struct mf_target *const *from, size_t count, const d
 static int combine(const struct mf_target *const *from, size_t count, const double *weight, int sides,
                    struct mf_target *mean)
 {
-    const struct mf_target_side **side = malloc(count * sizeof(*side));
+    const struct mf_target_side **side = mf_room(count, sizeof(*side), "the mean of %zu descriptors", count);
     struct mf_target out = *from[0];
     int rc;
 
     *mean = (struct mf_target){0};
-    if (!side) return mf_fail(MF_MEMORY, "no memory for the mean of %zu descriptors", count);
+    if (!side) return MF_MEMORY;
     memset(out.side, 0, sizeof out.side);
     memset(out.whole, 0, sizeof out.whole);
     out.look = (struct mf_target_look){0};

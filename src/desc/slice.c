@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 
 /** Copies the part of the slice that this rank has, densely; returns the number of elements. */
 static size_t copy_mine(const struct mf_slab *slab, enum mf_normal normal, size_t index, size_t size, const char *from,
@@ -30,9 +31,9 @@ int mf_slice_gather(const struct mf_comm *comm, const struct mf_slab *slab, enum
                     size_t size, const void *from, void **to)
 {
     const size_t *n = slab->dims, pixels = n[mf_slice_u(normal)] * n[mf_slice_v(normal)];
-    char *mine = malloc(pixels * size);
-    size_t *offset = malloc(((size_t)comm->size + 1) * sizeof *offset);
-    int rc = mine && offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for a slice (%zu bytes)", pixels * size);
+    char *mine = mf_room(pixels, size, "a slice");
+    size_t *offset = mf_room((size_t)comm->size + 1, sizeof *offset, "a slice");
+    int rc = mine && offset ? MF_OK : MF_MEMORY;
 
     *to = NULL;
     rc = mf_agree(comm, rc);

@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/forest.h"
+#include "src/base/room.h"
 #include "src/desc/slice.h"
 
 enum { REACH = 10, SPECK = 3, MOST_ERROR = 2 };
@@ -161,8 +162,7 @@ int mf_texture_add(const uint8_t *x, size_t nu, size_t nv, int phases, int perio
     uint32_t *parent;
 
     if (nu > UINT32_MAX / nv) return mf_fail(MF_INPUT, "an image of %zu x %zu pixels has too many components", nu, nv);
-    parent = malloc(2 * nu * nv * sizeof *parent);
-    if (!parent) return mf_fail(MF_MEMORY, "no memory for the components of %zu x %zu pixels", nu, nv);
+    MF_TRY(MF_ROOM(parent, 2 * nu * nv, "the components of %zu x %zu pixels", nu, nv));
     join_pixels(&m, parent);
     add_components(&m, parent, parent + nu * nv, add);
     free(parent);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/room.h"
 #include "src/lib/lib.h"
 
 int mf_lib_result_new(const mesoforge_session *session, const char *name, mesoforge_result **result)
@@ -45,8 +46,8 @@ int mf_lib_result_copy(mesoforge_result *r, const char *name, const char *type, 
     void *copy;
 
     for (int i = 0; i < ndim; ++i) bytes *= dims[i];
-    copy = malloc(bytes + 1);
-    if (!copy) return mf_fail(MF_MEMORY, "no memory for a result of %zu bytes", bytes);
+    copy = mf_room(bytes + 1, 1, "the result '%s'", name);
+    if (!copy) return MF_MEMORY;
     memcpy(copy, values, bytes);
     MF_ASSERT(r->fields < MF_RESULT_FIELDS);
     r->field[r->fields++] = copy;

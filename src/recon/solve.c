@@ -190,23 +190,26 @@ static int begin_from(struct mf_grid *r, const struct mf_micro *start)
 }
 
 /* Layers or cells, where they are wanted and fit; else noise. */
-static void begin_anew(struct mf_grid *r)
+static int begin_anew(struct mf_grid *r)
 {
     const double layers = r->opts->layers, cells = r->opts->cells;
 
     if (layers > 0) {
         if (mf_start_layers(&r->slab, r->fields, r->fraction, layers, r->opts->seed, &r->planes, r->optimiser.x))
-            return;
+            return MF_OK;
         mf_info("no layers with a period of %.1f voxels fit into this volume: it starts from noise", 1 / layers);
     }
     if (cells > 0) {
-        if (mf_start_cells(&r->slab, r->fields, r->fraction, cells, r->opts->bend, r->opts->seed, &r->planes,
-                           r->optimiser.x))
-            return;
+        size_t made;
+
+        MF_TRY(mf_start_cells(&r->slab, r->fields, r->fraction, cells, r->opts->bend, r->opts->seed, &r->planes,
+                              r->optimiser.x, &made));
+        if (made) return MF_OK;
         mf_info("fewer than %d cells of %.0f pixels fit into this image: it starts from noise", MF_START_CELLS,
                 1 / cells);
     }
     mf_start_noise(&r->slab, r->fields, r->fraction, r->opts->seed, &r->planes, r->optimiser.x);
+    return MF_OK;
 }
 
 static int begin(struct mf_grid *r)
@@ -216,7 +219,7 @@ static int begin(struct mf_grid *r)
     if (r->opts->start)
         MF_TRY(begin_from(r, r->opts->start));
     else
-        begin_anew(r);
+        MF_TRY(mf_agree(r->comm, begin_anew(r)));
     r->backend->field->project(r->queue, mf_grid_extent(r), r->optimiser.x);
     return mf_pulse_all(r->comm, "start");
 }

@@ -31,11 +31,10 @@ size_t mf_start_layers(const struct mf_slab *slab, size_t fields, const double *
  * Cells in an image: walls of the rarer of two phases (1 or 2 fields) between @p wanted random points per pixel. The
  * walls are where two points are equally near, across the borders too, and they take up that phase's volume fraction.
  * Waves about as long as a cell displace the walls by @p bend of a cell's edge (root mean square; 0: straight walls).
- * Returns the number of cells. 0: fewer than MF_START_CELLS, and @p x is unchanged. Keyed by seed. Not collective;
- * MF_MEMORY ends the job.
+ * *cells: their number. 0: fewer than MF_START_CELLS, and @p x is unchanged. Keyed by seed. Not collective; MF_MEMORY.
  */
-size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, double bend,
-                      uint64_t seed, const struct mf_stage *stage, float *x);
+int mf_start_cells(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, double bend,
+                   uint64_t seed, const struct mf_stage *stage, float *x, size_t *cells);
 
 /** The indicator of phase 1 (1 field) or of every phase from labels [slab.count][ny][nx], all in host memory. Not
  * collective. */

@@ -5,6 +5,7 @@
 #include "src/base/err.h"
 #include "src/base/pulse.h"
 #include "src/base/rng.h"
+#include "src/base/room.h"
 #include "src/base/streams.h"
 #include "src/recon/start.h"
 
@@ -126,31 +127,30 @@ static size_t bin_of(const struct bins *b, struct point at)
     return bin_along(b, 0, at.y) * b->count[1] + bin_along(b, 1, at.x);
 }
 
-static struct bins scatter(size_t n, const size_t dims[3], uint64_t seed)
+static int scatter(size_t n, const size_t dims[3], uint64_t seed, struct bins *b)
 {
     const double each = sqrt((double)n / ((double)dims[1] * (double)dims[2]));
-    struct bins b = {.n = n};
     size_t bins;
 
+    *b = (struct bins){.n = n};
     for (int a = 0; a < 2; ++a) {
-        b.count[a] = (size_t)fmax(1, floor(each * (double)dims[a + 1]));
-        b.edge[a] = (double)dims[a + 1] / (double)b.count[a];
+        b->count[a] = (size_t)fmax(1, floor(each * (double)dims[a + 1]));
+        b->edge[a] = (double)dims[a + 1] / (double)b->count[a];
     }
-    bins = b.count[0] * b.count[1];
-    b.first = calloc(bins + 2, sizeof *b.first);
-    b.name = malloc(n * sizeof *b.name);
-    b.point = malloc(n * sizeof *b.point);
-    if (!b.first || !b.name || !b.point) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu points", n);
-    for (size_t i = 0; i < n; ++i) ++b.first[bin_of(&b, place_of(i, dims, seed)) + 2];
-    for (size_t i = 0; i < bins; ++i) b.first[i + 2] += b.first[i + 1];
+    bins = b->count[0] * b->count[1];
+    MF_TRY(MF_ROOM(b->first, bins + 2, "%zu cells", n));
+    MF_TRY(MF_ROOM(b->name, n, "%zu cells", n));
+    MF_TRY(MF_ROOM(b->point, n, "%zu cells", n));
+    for (size_t i = 0; i < n; ++i) ++b->first[bin_of(b, place_of(i, dims, seed)) + 2];
+    for (size_t i = 0; i < bins; ++i) b->first[i + 2] += b->first[i + 1];
     for (size_t i = 0; i < n; ++i) {
         const struct point at = place_of(i, dims, seed);
-        const size_t to = b.first[bin_of(&b, at) + 1]++;
+        const size_t to = b->first[bin_of(b, at) + 1]++;
 
-        b.name[to] = i;
-        b.point[to] = at;
+        b->name[to] = i;
+        b->point[to] = at;
     }
-    return b;
+    return MF_OK;
 }
 
 /* Straight walls look alike, so many would match the image by chance; waves in the plane displace them. @p turn: whole
@@ -195,20 +195,21 @@ static struct point moved(const struct wave wave[WAVES], const size_t dims[3], d
 }
 
 /* Walls between random points have 2 sqrt(wanted) of length a pixel. */
-size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, double bend,
-                      uint64_t seed, const struct mf_stage *stage, float *x)
+int mf_start_cells(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, double bend,
+                   uint64_t seed, const struct mf_stage *stage, float *x, size_t *cells)
 {
     const size_t plane = slab->dims[1] * slab->dims[2], n = (size_t)llround(wanted * (double)plane);
     const double share = fraction[fields - 1], rare = fmin(share, 1 - share), half = rare / (4 * sqrt(wanted));
     struct wave wave[WAVES];
     struct bins b;
+    int rc;
 
     MF_ASSERT(fields <= 2 && slab->dims[0] == 1);
-    if (n < MF_START_CELLS) return 0;
-    if (slab->count == 0) return n;
-    b = scatter(n, slab->dims, seed);
+    *cells = n < MF_START_CELLS ? 0 : n;
+    if (*cells == 0 || slab->count == 0) return MF_OK;
+    rc = scatter(n, slab->dims, seed, &b);
     make_waves(slab->dims, 1 / sqrt(wanted), bend, seed, wave);
-    for (size_t p = 0, run; p < fields; p += run) {
+    for (size_t p = 0, run; rc == MF_OK && p < fields; p += run) {
         float *at = mf_stage_at(stage, x + p * plane);
 
         run = mf_stage_run(stage, fields - p);
@@ -227,5 +228,5 @@ size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *f
     free(b.first);
     free(b.name);
     free(b.point);
-    return n;
+    return rc;
 }

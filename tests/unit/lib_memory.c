@@ -21,7 +21,7 @@ struct call {
 static const struct call calls[] = {
     {"characterize", "@image", "limit-to=5", 0},
     {"compare", "@image @image", "limit-to=4", 0},
-    {"match", "@image", "size=8,8,8 limit-to=4 max-iter=2", 0},
+    {"match", "@image", "size=8,8,8 limit-to=4 max-iter=2", 1},
     {"properties", "@image", "conductivity=1,10", 0},
     {"synth", "", "num-samples=40 size=16,16 compress=1 questions=3 output=set.h5", 0},
     {"info", "set.h5", "", 0},

@@ -91,6 +91,15 @@ static double wall_at(const double (*point)[2], size_t n, const size_t dims[3], 
     return (far[1] - far[0]) / (2 * hypot(way[0][0] - way[1][0], way[0][1] - way[1][1]));
 }
 
+static size_t cells_of(const struct mf_slab *of, size_t fields, const double *fraction, double wanted, double bend,
+                       uint64_t seed, float *to)
+{
+    size_t n = 0;
+
+    CHECK(mf_start_cells(of, fields, fraction, wanted, bend, seed, NULL, to, &n) == MF_OK);
+    return n;
+}
+
 static void check_against_all(size_t ny, size_t nx, size_t n, uint64_t seed)
 {
     const struct mf_slab plane = {.dims = {1, ny, nx}, .first = 0, .count = 1};
@@ -101,7 +110,7 @@ static void check_against_all(size_t ny, size_t nx, size_t n, uint64_t seed)
     CHECK(n <= ALL && ny * nx <= 2 * (size_t)EDGE * EDGE);
     for (size_t i = 0; i < 2 * n; ++i)
         point[i / 2][i % 2] = (double)plane.dims[1 + i % 2] * mf_random_uniform(seed, 0x6365, i);
-    CHECK(mf_start_cells(&plane, 1, fraction, wanted, 0, seed, NULL, cells) == n);
+    CHECK(cells_of(&plane, 1, fraction, wanted, 0, seed, cells) == n);
     for (size_t i = 0; i < ny * nx; ++i) {
         const double at[2] = {(double)(i / nx) + 0.5, (double)(i % nx) + 0.5};
         const float is = (float)fmin(1, fmax(0, half + 0.5 - wall_at(point, n, plane.dims, at)));
@@ -116,7 +125,7 @@ static void check_cells(void)
 {
     const double fraction[2] = {0.8, 0.2};
     const size_t n = (size_t)EDGE * EDGE;
-    size_t closed = 0, made = mf_start_cells(&image, 2, fraction, 12.0 / (double)n, 0.06, 5, NULL, cells);
+    size_t closed = 0, made = cells_of(&image, 2, fraction, 12.0 / (double)n, 0.06, 5, cells);
     double share = 0;
 
     CHECK(made == 12);
@@ -125,15 +134,15 @@ static void check_cells(void)
         CHECK_NEAR((double)cells[i], 1 - (double)cells[n + i], 1e-6);
     }
     CHECK_NEAR(share, 0.2, 0.05);
-    CHECK(mf_start_cells(&image, 1, fraction + 1, 12.0 / (double)n, 0.06, 5, NULL, others) == 12);
+    CHECK(cells_of(&image, 1, fraction + 1, 12.0 / (double)n, 0.06, 5, others) == 12);
     CHECK(memcmp(others, cells + n, n * sizeof *cells) == 0);
-    CHECK(mf_start_cells(&image, 1, fraction + 1, 12.0 / (double)n, 0, 5, NULL, others) == 12);
+    CHECK(cells_of(&image, 1, fraction + 1, 12.0 / (double)n, 0, 5, others) == 12);
     CHECK(memcmp(others, cells + n, n * sizeof *cells) != 0); /* straight walls */
-    CHECK(mf_start_cells(&image, 1, fraction + 1, 12.0 / (double)n, 0.06, 6, NULL, others) == 12);
+    CHECK(cells_of(&image, 1, fraction + 1, 12.0 / (double)n, 0.06, 6, others) == 12);
     CHECK(memcmp(others, cells + n, n * sizeof *cells) != 0);
     for (size_t i = 0; i < n; ++i) closed += flood(others, i) > 0;
     CHECK(closed >= 9 && closed <= 14);
-    CHECK(mf_start_cells(&image, 2, fraction, 1.0 / (double)n, 0.06, 5, NULL, cells) == 0);
+    CHECK(cells_of(&image, 2, fraction, 1.0 / (double)n, 0.06, 5, cells) == 0);
     for (uint64_t seed = 0; seed < 3; ++seed) {
         check_against_all(64, 64, 300, seed);
         check_against_all(40, 90, 50, seed);

@@ -11,7 +11,7 @@ static size_t often(const struct mf_block *b)
 {
     size_t rows = 1;
 
-    while (2 * rows * b->run <= FEW) rows *= 2;
+    while (b->run && 2 * rows * b->run <= FEW) rows *= 2; /* a rank without planes has empty rows */
     return rows;
 }
 

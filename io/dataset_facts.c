@@ -359,6 +359,7 @@ static int read_all(struct mf_h5 *file, const char *path, FILE *to)
 
     if (rc == MF_OK && !label) rc = MF_MEMORY;
     if (rc == MF_OK) rc = send_all(file, path, &h, &chunks, names, label, to);
+    free(chunks.place);
     free(label);
     free(names);
     return rc;

@@ -31,7 +31,8 @@ size_t mf_start_layers(const struct mf_slab *slab, size_t fields, const double *
  * Cells in an image: walls of the rarer of two phases (1 or 2 fields) between @p wanted random points per pixel. The
  * walls are where two points are equally near, across the borders too, and they take up that phase's volume fraction.
  * Waves about as long as a cell displace the walls by @p bend of a cell's edge (root mean square; 0: straight walls).
- * *cells: their number. 0: fewer than MF_START_CELLS, and @p x is unchanged. Keyed by seed. Not collective; MF_MEMORY.
+ * The number of cells goes to *cells. 0: fewer than MF_START_CELLS, and @p x is unchanged. Keyed by seed. Not
+ * collective; MF_MEMORY.
  */
 int mf_start_cells(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, double bend,
                    uint64_t seed, const struct mf_stage *stage, float *x, size_t *cells);

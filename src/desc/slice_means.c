@@ -12,6 +12,12 @@
 
 enum { FIELDS = 4 /* most fields of one descriptor */ };
 
+/** Fields of the slab, which serve all sides. */
+struct held {
+    float *x[FIELDS];  /* device; NULL where a grey one can be taken as it is */
+    int phase[FIELDS]; /* that is there; -1: none yet */
+};
+
 /** The slices of one normal, and the plans that compute their descriptors. Slices arrive in rounds. */
 struct slice_means {
     const struct mf_job *job;
@@ -20,7 +26,7 @@ struct slice_means {
     struct mf_redistribution *redistribution[FIELDS]; /* of the phase, and of those that a descriptor needs with it */
     const struct mf_slice_ops *ops[MF_DESCRIPTORS];
     struct mf_slice_plan *plan[MF_DESCRIPTORS];
-    float *x[FIELDS];      /* fields of the slab, device; NULL where a grey one can be taken as it is */
+    struct held *held;
     struct mf_stage stage; /* of planes */
     double *total;         /* [levels][entries], queue->host */
 };
@@ -47,7 +53,11 @@ float *mf_job_indicator(const struct mf_job *job, const struct mf_stage *stage, 
 
 static float *indicator(const struct slice_means *m, int phase, int which)
 {
-    return mf_job_indicator(m->job, &m->stage, phase, m->x[which]);
+    float *x = m->held->x[which];
+
+    if (x && m->held->phase[which] == phase) return x;
+    m->held->phase[which] = phase;
+    return mf_job_indicator(m->job, &m->stage, phase, x);
 }
 
 /** The finest level that kernels compute. Counting gives level 0 of the descriptors that every file has. */
@@ -195,16 +205,16 @@ static void look_at_pair(const struct slice_means *m, size_t pair)
 }
 
 /** How many phases are looked at together. */
-static int fields_of(const struct slice_means *m)
+static int fields_of(const struct mf_job *job, const struct mf_target_side *side)
 {
     int most = 1;
 
     for (int d = 0; d < MF_DESCRIPTORS; ++d) {
         const struct mf_descriptor *row = &mf_descriptors[d];
 
-        if (!mf_descriptor_values(row, m->side, 1, 0)) continue;
+        if (!mf_descriptor_values(row, side, 1, 0)) continue;
         if (mf_descriptor_is(row, MF_OF_PAIRS) && most < 2) most = 2;
-        if (mf_descriptor_is(row, MF_OF_ALL)) most = m->job->out->phases;
+        if (mf_descriptor_is(row, MF_OF_ALL)) most = job->out->phases;
     }
     return most < FIELDS ? most : FIELDS;
 }
@@ -213,7 +223,8 @@ static int fields_of(const struct slice_means *m)
 static int means_plan(struct slice_means *m)
 {
     const struct mf_job *job = m->job;
-    size_t voxels = mf_slab_voxels(&job->micro->slab), most = 0;
+    const size_t *n = job->micro->slab.dims;
+    size_t most = 0;
 
     for (int d = 0; d < MF_DESCRIPTORS; ++d) {
         struct mf_slice_desc desc = desc_of(m, d);
@@ -226,12 +237,7 @@ static int means_plan(struct slice_means *m)
     }
     if (m->side->cross && m->ops[MF_S2] && !m->ops[MF_S2]->cross)
         return mf_fail(MF_DEVICE, "the %s back end has no cross-correlations", m->slices->backend->name);
-    for (int i = 0; i < fields_of(m) && (!job->micro->grey || mf_apart(job->queue)); ++i) {
-        m->x[i] = mf_arena_take(job->queue->arena, voxels * sizeof(float), "indicator");
-        if (!m->x[i]) return MF_MEMORY;
-    }
-    MF_TRY(mf_stage_open(&m->stage, job->queue, job->micro->slab.dims[1] * job->micro->slab.dims[2] * sizeof *m->x[0],
-                         job->micro->slab.count));
+    MF_TRY(mf_stage_open(&m->stage, job->queue, n[1] * n[2] * sizeof(float), job->micro->slab.count));
     m->total = mf_arena_take(job->queue->host, m->side->levels * most * sizeof(double), "totals");
     return m->total ? MF_OK : MF_MEMORY;
 }
@@ -240,7 +246,7 @@ static int means_open(struct slice_means *m, int normal)
 {
     const struct mf_job *job = m->job;
 
-    for (int i = 0; i < fields_of(m); ++i)
+    for (int i = 0; i < fields_of(job, m->side); ++i)
         MF_TRY(mf_redistribute_new(job->comm, &job->micro->slab, (enum mf_normal)normal, MF_OUT, 0, job->queue,
                                    &m->redistribution[i]));
     return mf_agree(job->comm, means_plan(m));
@@ -250,21 +256,23 @@ static void means_close(struct slice_means *m)
 {
     mf_arena_give(m->job->queue->host, m->total);
     mf_stage_close(&m->stage);
-    for (int i = FIELDS - 1; i >= 0; --i) mf_arena_give(m->job->queue->arena, m->x[i]);
     for (int d = MF_DESCRIPTORS - 1; d >= 0; --d)
         if (m->plan[d]) m->ops[d]->free(m->plan[d]);
     for (int i = FIELDS - 1; i >= 0; --i)
         if (m->redistribution[i]) mf_redistribute_free(m->redistribution[i]);
 }
 
-static int means_side(const struct mf_job *job, int normal)
+/** Every other side begins with the phase that the one before ended with: its field is there. */
+static int means_side(const struct mf_job *job, int normal, struct held *held)
 {
-    struct slice_means m = {.job = job, .slices = mf_slices_queue(job->queue), .side = &job->out->side[normal]};
+    struct slice_means m = {
+        .job = job, .slices = mf_slices_queue(job->queue), .side = &job->out->side[normal], .held = held};
     int rc = means_open(&m, normal), phases = job->dry ? 0 : job->out->phases;
     size_t pairs =
         rc == MF_OK && phases > 0 && has_pairs(&m) ? mf_descriptor_parts(&mf_descriptors[MF_CROSS], (size_t)phases) : 0;
 
-    for (int p = 0; rc == MF_OK && p < phases; ++p) {
+    for (int i = 0; rc == MF_OK && i < phases; ++i) {
+        const int p = normal % 2 ? phases - 1 - i : i;
         float *x = indicator(&m, p, 0);
 
         for (int d = 0; d < MF_DESCRIPTORS; ++d)
@@ -281,9 +289,34 @@ static int means_side(const struct mf_job *job, int normal)
     return rc;
 }
 
+static int is_wanted(const struct mf_job *job, int side)
+{
+    return !job->exact || job->out->side[side].levels > 1 || job->opts->more;
+}
+
+/** Local. */
+static int take_fields(const struct mf_job *job, struct held *held)
+{
+    const size_t voxels = mf_slab_voxels(&job->micro->slab);
+    int most = 0;
+
+    for (int k = 0; k < job->out->sides; ++k)
+        if (is_wanted(job, k) && fields_of(job, &job->out->side[k]) > most) most = fields_of(job, &job->out->side[k]);
+    for (int i = 0; i < most && (!job->micro->grey || mf_apart(job->queue)); ++i) {
+        held->phase[i] = -1;
+        held->x[i] = mf_arena_take(job->queue->arena, voxels * sizeof(float), "indicator");
+        if (!held->x[i]) return MF_MEMORY;
+    }
+    return MF_OK;
+}
+
 int mf_slice_means(const struct mf_job *job)
 {
-    for (int k = 0; k < job->out->sides; ++k)
-        if (!job->exact || job->out->side[k].levels > 1 || job->opts->more) MF_TRY(means_side(job, k));
-    return MF_OK;
+    struct held held = {{NULL}, {0}};
+    int rc = mf_agree(job->comm, take_fields(job, &held));
+
+    for (int k = 0; rc == MF_OK && k < job->out->sides; ++k)
+        if (is_wanted(job, k)) rc = means_side(job, k, &held);
+    for (int i = FIELDS - 1; i >= 0; --i) mf_arena_give(job->queue->arena, held.x[i]);
+    return rc;
 }

@@ -439,19 +439,22 @@ class Session:
         kind: Callable[[c_void_p], Made],
     ) -> Made:
         lent: Lent = []
-        handle, result = self._open(), c_void_p()
-        try:
-            words = encoded(" ".join(self._input(value, lent) for value in inputs), "an input")
-            text = _words(dict(self._lend_options(options, lent)))
-            with self._holding_signals():
-                code = ask(handle, words, text, byref(result))
-            made = kind(result) if result else None
-            self._settle(code, made)
-            assert made is not None  # a call that is not refused has a result
-            return made
-        finally:
-            for field, _ in lent:
-                lib.mesoforge_field_free(handle, field)
+        made: Made | None = None
+        handle, result, code = self._open(), c_void_p(), 0
+        with self._holding_signals():  # a field that is lent is freed, whenever a signal comes
+            try:
+                words = encoded(" ".join(self._input(value, lent) for value in inputs), "an input")
+                text = _words(dict(self._lend_options(options, lent)))
+                code = 0 if self._raised else ask(handle, words, text, byref(result))
+                made = kind(result) if result else None
+            except BaseException as error:
+                self._raised = self._raised or error
+            finally:
+                for field, _ in lent:
+                    lib.mesoforge_field_free(handle, field)
+        self._settle(code, made)
+        assert made is not None  # a call that is not refused has a result
+        return made
 
 
 _own = threading.local()

@@ -340,6 +340,21 @@ def signals():
         check(signal.signal(number, before) is handler, f"signal {number} has another handler")
 
 
+def interrupted():
+    """A signal that comes while an array is lent leaves no field behind."""
+    image, told = np.eye(32, dtype="u1"), mesoforge.session.check
+
+    def late(code):
+        os.kill(os.getpid(), signal.SIGINT)
+        told(code)
+
+    with mesoforge.Session(threads=1) as session:
+        mesoforge.session.check = late
+        raises(KeyboardInterrupt, "", lambda: session.characterize(image, limit_to=4))
+        mesoforge.session.check = told
+        check(session.characterize(image, limit_to=4).figures["shape"] == [32, 32], "the session is not usable again")
+
+
 def logs():
     """Lines go to logging, and an exception of a handler comes out of the call."""
     image = blobs((30, 30), 2, 1).astype("u1")
@@ -455,6 +470,7 @@ def main():
     hurried()
     structures()
     signals()
+    interrupted()
     logs()
     threads()
     examples()

@@ -6,6 +6,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/infer_plan.h"
@@ -64,7 +65,7 @@ static int take(void *context, struct mf_prompt *prompt)
         mf_embed_cut(&prompt->tokens, job->longest, prompt->texts > 0 && !job->o->bare ? job->tokenizer : NULL);
         ++job->cut;
     }
-    job->prompt = MF_MUST(realloc(job->prompt, (job->texts + 1) * sizeof *job->prompt), "texts");
+    MF_TRY(MF_ROOM_NEXT(job->prompt, job->texts, "%zu texts", job->texts));
     job->prompt[job->texts++] = *prompt;
     *prompt = (struct mf_prompt){.texts = 0};
     return MF_OK;
@@ -95,13 +96,15 @@ static int normalises(const struct job *job)
 static int read_texts(struct job *job)
 {
     const struct embed *o = job->o;
+    int rc;
 
     MF_TRY(mf_infer_same(job->session, job->folder));
     MF_TRY(mf_agree(job->session->comm, read_folder(job)));
-    MF_TRY(mf_prompts_each(job->session->comm, &o->from, job->folder, &job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u,
-                           take, job));
+    rc = mf_prompts_each(job->session->comm, &o->from, job->folder, &job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u,
+                         take, job);
+    MF_TRY(mf_agree(job->session->comm, rc));
     if (job->texts == 0) return mf_fail(MF_INPUT, "'%.300s' has no text", mf_prompts_file(&o->from));
-    job->text = MF_MUST(calloc(job->texts, sizeof *job->text), "texts");
+    MF_TRY(mf_agree(job->session->comm, MF_ROOM(job->text, job->texts, "%zu texts", job->texts)));
     for (size_t k = 0; k < job->texts; ++k)
         job->text[k] =
             (struct mf_embed_text){job->prompt[k].tokens.at, job->prompt[k].texts > 1 ? job->prompt[k].types.at : NULL,

@@ -11,6 +11,7 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/pulse.h"
+#include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/text_opts.h"
@@ -62,12 +63,13 @@ struct job {
 static int take(void *context, struct mf_prompt *prompt)
 {
     struct job *job = context;
-    struct answer *a = MF_MUST(calloc(1, sizeof *a), "an answer");
+    struct answer *a;
 
+    MF_TRY(MF_ROOM_NEXT(job->answer, job->answers, "%zu answers", job->answers));
+    a = MF_MUST(calloc(1, sizeof *a), "an answer");
     a->job = job;
     a->prompt = *prompt;
     *prompt = (struct mf_prompt){.texts = 0};
-    job->answer = MF_MUST(realloc(job->answer, (job->answers + 1) * sizeof *job->answer), "answers");
     job->answer[job->answers++] = a;
     return MF_OK;
 }
@@ -266,12 +268,13 @@ static int check(const struct mf_session *s, void *options)
 static int read_prompts(struct job *job)
 {
     const struct generation *o = job->o;
-    const int rc = job->tokenizer ? MF_OK : mf_tokenizer_open(job->folder, &job->tokenizer);
+    int rc = job->tokenizer ? MF_OK : mf_tokenizer_open(job->folder, &job->tokenizer);
 
     MF_TRY(mf_agree(job->session->comm, o->stop.count ? rc : MF_OK));
     mf_err_clear();
-    MF_TRY(mf_prompts_each(job->session->comm, &o->from, job->folder, &job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u,
-                           take, job));
+    rc = mf_prompts_each(job->session->comm, &o->from, job->folder, &job->tokenizer, o->bare ? MF_ENCODE_BARE : 0u,
+                         take, job);
+    MF_TRY(mf_agree(job->session->comm, rc));
     if (job->answers == 0) return mf_fail(MF_INPUT, "'%.300s' has no prompt", mf_prompts_file(&o->from));
     if (!job->tokenizer && mf_tokenizer_open(job->folder, &job->tokenizer) != MF_OK) {
         mf_warn("%s; tokens are told by their numbers", mf_err_text());

@@ -27,7 +27,7 @@ read -ra usual <<<"$(sed -n 's/^read -ra tests <<<"\(.*\)"$/\1/p' "$script")"
 [ "${#usual[@]}" -gt 9 ] || { echo "gpu_says: few usual tests: ${usual[*]}" && failed=1; }
 for name in "${usual[@]}"; do [ -x "$build/tests/$name" ] || { echo "gpu_says: there is no test $name" && failed=1; }; done
 
-"$script" "$build" short.md "${small[@]}" --seconds 3 >out 2>err
+"$script" "$build" short.md "${small[@]}" --tests cuda_move --seconds 3 >out 2>err
 wants 'want of time: .*6\^3, cuda, whole; 6\^3, cpu' short.md
 MF_EMU_DEVICES=0 "$script" "$build" none.md >out 2>err
 [ "$?$(cat none.md 2>/dev/null)" = 77 ] || { echo "gpu_says: without a device: $(cat out err)" && failed=1; }

@@ -192,7 +192,7 @@ def never_together():
                                                                               f"MF_BEGIN={LIMIT}") for w in ("-x", word))])
     middle = time.time()
     check(left(), "no flight record of a lost message at the start")
-    away = apart(({"MF_BEGIN": LIMIT}, program, run), ({}, "sleep", ["60"]))
+    away = apart(({"MF_BEGIN": LIMIT}, program, run), ({}, "sleep", ["5"]))
     check(left(), "no flight record of a rank that is away")
     for what, status, took, lines in (("a lost message", lost.status, middle - begin, runs.said(lost.err)), ("a rank that is away", away[0], time.time() - middle, away[1])):
         print(f"{what} at the start: {status} after {took:.1f} s: {lines}")
@@ -244,7 +244,7 @@ def one_rank_calls_it():
     """As from a script on several ranks: it says what it waits for, and with a word in the environment it does not wait."""
     status, lines, err = apart(({"MESOFORGE_MPI": "0"}, program, ["info", "t.npy"]), ({}, "true", []))
     check(status == 0, f"one rank without MPI: {status} {err}")
-    status, lines, err = apart(({}, program, ["info", "t.npy", "--timeout", "1"]), ({}, "sleep", ["1.3"]))
+    status, lines, err = apart(({}, program, ["info", "t.npy", "--timeout", "1"]), ({}, "sleep", ["5"]))
     check(status != 0 and "rank 0 waits for all ranks to start" in err and "MESOFORGE_MPI=0" in err, f"one rank with MPI: {status} {err}")
 
 

@@ -27,8 +27,8 @@ int mf_blind_majority(const struct mf_blind *blind, struct mf_guesses *guesses);
  * Guesses by a logistic regression of each type. Its columns are 1, u and u^2 for each class and asked phase. There
  * u = 2 f - 1, and f is the fraction of phase 1. Another is the asked direction. Phase and direction are asked by the
  * words dark, light, left and top. A type learns from 20000 rows, at most. A type whose answers are the classes has no
- * guesses. Where a sample has no fraction, f is 1/2. *measured: 0, with no guesses, if the set has neither classes nor
- * a column volume_fraction. MF_MEMORY.
+ * guesses. Where a sample has no fraction, f is 1/2. A set with neither classes nor a column volume_fraction has no
+ * guesses, and *measured is 0. MF_MEMORY.
  */
 int mf_blind_measures(const struct mf_blind *blind, struct mf_guesses *guesses, int *measured);
 

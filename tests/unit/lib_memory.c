@@ -1,4 +1,4 @@
-/* No memory for what grows with the input: each such place of typical calls refuses in turn, on each rank alone. The
+/* No memory for what grows with the input. Each such place of typical calls refuses in turn, on each rank alone. The
  * call then ends on all ranks with one sentence, and the session goes on. Without the word "all" some are tried. */
 #include <mpi.h>
 #include <stdio.h>

@@ -104,7 +104,7 @@ static int take(struct mf_trainer *t, struct moved *m)
 }
 
 /* The stage that had an array gives it to all of the pipeline, one after the other. */
-static void put(struct mf_trainer *t, const struct moved *m)
+static int put(struct mf_trainer *t, const struct moved *m)
 {
     const struct mf_net *net = t->network.net;
     size_t k = 0;
@@ -120,13 +120,14 @@ static void put(struct mf_trainer *t, const struct moved *m)
             void *all = NULL;
 
             if (!mf_weights_has(&t->weights, (int)v, (enum mf_state)s)) continue;
-            MF_ASSERT(mf_comm_gather(&t->pipeline, own, own ? bytes : 0, &all, NULL) == MF_OK);
+            MF_TRY(mf_comm_gather(&t->pipeline, own, own ? bytes : 0, &all, NULL));
             if (!net->value[v].weight->elsewhere) mf_weights_put(&t->weights, (int)v, (enum mf_state)s, all);
             free(all);
         }
         ++k;
     }
     mf_weights_masters(&t->weights, 0);
+    return MF_OK;
 }
 
 static void give(struct mf_trainer *t, struct moved *m)
@@ -165,7 +166,7 @@ static int cut_anew(struct mf_trainer *t, const size_t *to)
         rc = stay(t);
         if (taken == MF_OK) rc = mf_trainer_recut(t, before);
     }
-    if (rc == MF_OK && taken == MF_OK) put(t, &m);
+    if (rc == MF_OK && taken == MF_OK) rc = mf_agree(t->comm, put(t, &m));
     give(t, &m);
     free(before);
     return rc;

@@ -13,9 +13,7 @@
 #include "src/train/learn_show.h"
 #include "src/train/saved.h"
 
-static int wants_host(const struct mf_infer_model *m) { return m->o->offload; }
-
-int mf_infer_model_streams(const struct mf_infer_model *m) { return wants_host(m) || m->crew.wish.zero; }
+int mf_infer_model_streams(const struct mf_infer_model *m) { return m->o->offload || m->crew.wish.zero; }
 
 int mf_infer_check_kind(const char *model, const struct mf_task *task, const struct mf_learn *learn)
 {
@@ -80,7 +78,7 @@ static int plan(struct mf_infer_model *m, size_t beside)
     struct mf_infer_work work = {.batch = m->batch,
                                  .beside = beside,
                                  .crew = m->crew.wish,
-                                 .host = wants_host(m),
+                                 .host = m->o->offload,
                                  .deterministic = s->settings.deterministic,
                                  .queue = s->queue};
     struct mf_model_card card = {.path = NULL};
@@ -119,7 +117,7 @@ int mf_infer_model_begin(struct mf_infer_model *m, const struct mf_learn *learn)
     const struct mf_crew_wish crew = {(size_t)m->o->stages, m->o->map, (int)m->o->zero};
 
     m->batch = (size_t)m->o->batch;
-    MF_TRY(mf_infer_check_host(s, wants_host(m)));
+    MF_TRY(mf_infer_check_host(s, m->o->offload));
     MF_TRY(mf_crew_open(s->comm, &crew, &m->crew));
     return m->maker ? m->maker->open(s, m->o, m->path, m->maker->context, &m->net)
                     : mf_agree(s->comm, load_task(m, learn));

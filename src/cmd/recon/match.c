@@ -1,8 +1,6 @@
 /* mesoforge match: characterises micrographs and reconstructs from them in one step. */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/log_view.h"
@@ -27,17 +25,6 @@ static int join(struct mf_target from[3], const char *const *files, struct mf_ta
     return MF_OK;
 }
 
-static int with_target(struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
-                       const size_t *volume)
-{
-    char *base = mf_stem(o->match.files.at[0]);
-    int rc = mf_agree(s->comm, base ? MF_OK : mf_fail(MF_MEMORY, "no memory for a name"));
-
-    if (rc == MF_OK) rc = mf_recon_run(s, o, target, volume, base);
-    free(base);
-    return rc;
-}
-
 static int with_files(struct mf_session *s, struct mf_recon_cmd *o)
 {
     struct mf_target from[3] = {0}, joined = {0};
@@ -47,7 +34,9 @@ static int with_files(struct mf_session *s, struct mf_recon_cmd *o)
 
     MF_TRY(mf_recon_measure(s, &o->match, &o->run, from, dims));
     rc = is_one ? MF_OK : mf_agree(s->comm, join(from, o->match.files.at, &joined));
-    if (rc == MF_OK) rc = with_target(s, o, is_one ? &from[0] : &joined, is_one && dims[0][0] ? dims[0] : NULL);
+    if (rc == MF_OK)
+        rc = mf_recon_run(s, o, is_one ? &from[0] : &joined, is_one && dims[0][0] ? dims[0] : NULL,
+                          o->match.files.at[0]);
     for (size_t i = 0; i < o->match.files.count; ++i) mf_target_free(&from[i]);
     mf_target_free(&joined);
     return rc;

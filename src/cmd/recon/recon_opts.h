@@ -59,9 +59,9 @@ int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o)
 
 /**
  * All realisations of a target: solves, writes, reports. The measured volume has extents @p volume, or NULL. Default
- * file names begin with @p base. Collective; refuses (agreed).
+ * names of files begin with that of @p file. Collective; refuses (agreed).
  */
 int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
-                 const size_t *volume, const char *base);
+                 const size_t *volume, const char *file);
 
 #endif

@@ -20,16 +20,16 @@ int mf_recon_plan_given(const struct mf_session *s, const struct mf_recon_cmd *o
     return MF_OK;
 }
 
-int mf_recon_few_threads(struct mf_session *session, const size_t dims[3], const struct mf_target *target,
-                         const struct mf_solve_opts *solve)
+void mf_recon_few_threads(struct mf_session *session, const size_t dims[3], const struct mf_target *target,
+                          const struct mf_solve_opts *solve)
 {
     struct mf_recon_work work = {.dims = dims, .target = target, .opts = solve};
 
-    if (!session->threads_free || session->backend->devices) return MF_OK;
+    if (!session->threads_free || session->backend->devices) return;
     mf_recon_work_look(&work);
     session->home->threads = session->queue->threads =
         (int)mf_recon_threads(&work, (size_t)session->comm->size, (size_t)session->queue->threads);
-    return MF_OK;
+    return;
 }
 
 /* A run, and what of it is planned. */

@@ -22,8 +22,8 @@ int mf_recon_plan_ahead(const struct mf_session *session, const void *options, c
  * Leaves cores alone that nobody asked for and that the run of @p solve is too small for. It sets the threads of the
  * session's queues. Not where a device computes. Not collective.
  */
-int mf_recon_few_threads(struct mf_session *session, const size_t dims[3], const struct mf_target *target,
-                         const struct mf_solve_opts *solve);
+void mf_recon_few_threads(struct mf_session *session, const size_t dims[3], const struct mf_target *target,
+                          const struct mf_solve_opts *solve);
 
 /**
  * Plans the run of @p solve: sets its batch and history, and where the session's fields stay. Where that is worth it,

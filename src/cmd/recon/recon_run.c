@@ -507,7 +507,7 @@ static int with_start(struct job *job, const char *base)
     struct mf_json *json = NULL;
     int from_file = job->o->match.initial_file != NULL, rc = MF_OK;
 
-    MF_TRY(mf_agree(s->comm, mf_recon_few_threads(s, job->out.dims, job->out.target, &job->out.solve)));
+    mf_recon_few_threads(s, job->out.dims, job->out.target, &job->out.solve);
     read.grey = 1;
     if (from_file) {
         MF_TRY(mf_micro_read(s->comm, s->arena, job->o->match.initial_file, &read, &start));
@@ -547,12 +547,10 @@ static int with_fixed(struct job *job, const char *base)
 /* Extents that nobody gave. */
 static void say_extents(const struct job *job)
 {
-    static const char *const words[] = {"size", "extent-x", "extent-y", "extent-z"};
+    const struct mf_match *m = &job->o->match;
     char extents[MF_SHAPE_TEXT];
-    int given = 0;
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; ++i) given |= mf_given(job->session, words[i]);
-    if (given || !job->o->match.sized) return;
+    if (m->size.count || m->given.extent[0] || m->given.extent[1] || m->given.extent[2] || !m->sized) return;
     mf_recon_shape_text(job->out.dims, extents);
     mf_info("the result has the size that '%s' was measured on: %s voxels; --size sets another",
             job->out.target->source, extents);
@@ -575,11 +573,12 @@ static int prepare(struct job *job, const size_t *volume)
 }
 
 int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
-                 const size_t *volume, const char *base)
+                 const size_t *volume, const char *file)
 {
     struct job job = {.session = session, .o = o};
     const struct mf_outcome_by by = {&job, solve, measure};
-    int rc;
+    char *base = mf_stem(file);
+    int rc = base ? MF_OK : mf_fail(MF_MEMORY, "no memory for a name");
 
     job.out = (struct mf_outcome){.comm = session->comm,
                                   .arena = session->arena,
@@ -589,11 +588,14 @@ int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const
                                   .asked = o->match.max_iter,
                                   .usual = o->run.usual_iter ? o->run.usual_iter : mf_match_defaults().max_iter,
                                   .by_recipe = o->run.recipe != NULL};
-    MF_TRY(mf_agree(session->comm, prepare(&job, volume)));
+    rc = mf_agree(session->comm, rc == MF_OK ? prepare(&job, volume) : rc);
     job.asked_batch = job.out.solve.objective.batch;
-    rc = with_fixed(&job, base);
-    if (!job.unfit || !mf_device_may_leave(session)) return rc;
-    MF_TRY(mf_session_to_cores(session));
-    job.out.arena = session->arena;
-    return with_fixed(&job, base);
+    if (rc == MF_OK) rc = with_fixed(&job, base);
+    if (job.unfit && mf_device_may_leave(session)) {
+        rc = mf_session_to_cores(session);
+        job.out.arena = session->arena;
+        if (rc == MF_OK) rc = with_fixed(&job, base);
+    }
+    free(base);
+    return rc;
 }

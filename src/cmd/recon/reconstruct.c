@@ -1,7 +1,5 @@
 /* mesoforge reconstruct: makes a microstructure with given descriptors. */
-#include <stdlib.h>
 
-#include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -142,23 +140,20 @@ static int run(struct mf_session *session, void *options)
 {
     struct mf_recon_cmd *o = options;
     struct mf_target target;
-    char *base;
-    int rc, recalled;
+    int rc;
 
     mf_accepted_say(session, &o->accepted);
     MF_TRY(mf_recon_may_write(session, o));
     MF_TRY(mf_reside(session, o->match.residency));
     MF_TRY(load_target(session, o, &target));
-    recalled = mf_recon_recall(session, &o->match, &o->run, &target, o->descriptor_filename);
-    base = mf_stem(target.source[0] && o->match.arrays.count ? target.source : o->descriptor_filename);
-    rc = base ? recalled : mf_fail(MF_MEMORY, "no memory for a name");
+    rc = mf_recon_recall(session, &o->match, &o->run, &target, o->descriptor_filename);
     if (rc == MF_OK) rc = fit_types(session, &target, o);
     rc = mf_agree(session->comm, rc);
     if (rc == MF_OK) rc = mf_session_serves(session, mf_recon_more(&o->match));
     if (rc == MF_OK) rc = mf_recon_vgg(session, &o->match, &o->run, &target);
-    if (rc == MF_OK) rc = mf_recon_run(session, o, &target, NULL, base);
+    if (rc == MF_OK)
+        rc = mf_recon_run(session, o, &target, NULL, o->match.arrays.count ? target.source : o->descriptor_filename);
     mf_vgg_free(o->run.vgg);
-    free(base);
     mf_target_free(&target);
     return rc;
 }

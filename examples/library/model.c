@@ -1,7 +1,8 @@
-/* Asks a network of `mesoforge train classify` about a stack of images, again and again without reading it anew.
+/* Asks a network of `mesoforge train classify` about a stack of images, again and again without reading it anew. Its
+ * images have 32 x 32 pixels.
  *
- *     mesoforge synth --num-samples 200 --size 32 32 --output set.h5
- *     mesoforge train classify --data set.h5 --epochs 4 --results-dir run
+ *     mesoforge train classify --data set.h5 --results-dir run
+ *
  *     cc model.c $(pkg-config --cflags --libs mesoforge) -o model && ./model run/model.safetensors
  */
 #include <mesoforge.h>

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/adopt.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/text.h"
@@ -165,13 +166,18 @@ int mesoforge_model_free(mesoforge_session *session, mesoforge_model *model)
     return model ? mf_lib_leave(session, free_model(session, model)) : MF_OK;
 }
 
-void mf_lib_models_end(mesoforge_session *session)
+int mf_lib_models_end(mesoforge_session *session)
 {
+    const int together = session->comm.size == 1 || mf_comm_goes_on(&session->comm),
+              left = session->models && !together;
+
     for (mesoforge_model *m = session->models, *next; m; m = next) {
         next = m->next;
+        if (!together) m->own = NULL;
         end(m);
     }
     session->models = NULL;
+    return left;
 }
 
 /* -- questions -- */

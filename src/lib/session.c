@@ -10,6 +10,7 @@
 #include "src/base/err.h"
 #include "src/base/guest.h"
 #include "src/base/log_divert.h"
+#include "src/base/phase.h"
 #include "src/base/pulse.h"
 #include "src/cmd/same.h"
 #include "src/lib/lib.h"
@@ -204,8 +205,10 @@ static int open_here(mesoforge_session *s, const void *comm, const char *text)
 
 static void end(mesoforge_session *s)
 {
-    mf_lib_models_end(s);
-    if (s->work.session.comm) mf_session_close(&s->work.session);
+    if (mf_lib_models_end(s))
+        mf_phases_hook(NULL, NULL); /* arrays of its arenas stay */
+    else if (s->work.session.comm)
+        mf_session_close(&s->work.session);
     mf_comm_release(&s->comm);
     mf_options_free(s->options);
     for (mesoforge_field *f = s->fields, *next; f; f = next) {

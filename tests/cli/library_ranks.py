@@ -138,10 +138,12 @@ def models(alone, session):
     if COMM.size > 1:
         first, second = (mesoforge.Model(path, session=session) for _ in range(2))
         refused(mesoforge.UsageError, "of model", lambda: (first if COMM.rank else second).predict(images))
+    last = mesoforge.Session(comm=COMM, threads=1)
+    last.kept = mesoforge.Model(path, session=last, pp=COMM.size)  # until MPI has ended
     COMM.barrier()
     if COMM.rank == 0:
         shutil.rmtree(folder)
-    return left
+    return left, last
 
 
 def main():
@@ -151,12 +153,14 @@ def main():
             for seed in range(SETS):
                 part = compare(alone, session, seed)
             structures(alone, session)
-            kept = models(alone, session)
+            kept, last = models(alone, session)
             refusals(session, part)
         refused(mesoforge.UsageError, "the session is closed", lambda: kept.predict(np.eye(16)))
     wrong = COMM.allreduce(len(runs.failures))
     if COMM.rank == 0:
         print(f"library_ranks: {SETS} sets on {COMM.size} ranks, {wrong} failures")
+    MPI.Finalize()
+    last.close()
     sys.exit(1 if wrong else 0)
 
 

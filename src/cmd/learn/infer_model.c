@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "mpi/adopt.h"
 #include "src/base/err.h"
 #include "src/cmd/infer_plan.h"
 #include "src/cmd/learn/field.h"
@@ -141,7 +140,7 @@ void mf_infer_model_close(struct mf_infer_model *m)
 {
     mf_task_close(&m->task);
     mf_model_close(m->run);
-    if (mf_comm_goes_on(m->session->comm)) mf_crew_close(&m->crew);
+    mf_crew_close(&m->crew);
     mf_run_plan_free(&m->plan);
     free(m->tile);
     free(m->output);

@@ -169,8 +169,8 @@ int mf_lib_model_has(const mesoforge_session *session, const mesoforge_model *mo
  */
 int mf_lib_model_words(const mesoforge_model *model, struct mf_options *options, void *into);
 
-/** Ends the models of a session. Models of several ranks end together: where MPI has ended, or a rank is lost, their
- * memory stays, and the answer is 1. Collective, where collectives can follow. */
+/** Ends the models of a session. Those of several ranks end together. Where MPI has ended, or a rank is lost, their
+ * memory stays: 1. Collective, where collectives can follow. */
 int mf_lib_models_end(mesoforge_session *session);
 
 /** A whole call of include/mesoforge.h: enters the session, works, and leaves. The inputs are the field (where

@@ -98,7 +98,8 @@ void mf_synth_fill(const struct mf_synth_job *job, const struct mf_synth_source 
     size_t plane = job->slab.dims[1] * job->slab.dims[2];
 
 #pragma omp parallel for schedule(dynamic, 1) num_threads(job->threads)
-    for (size_t k = 0; k < job->slab.count; ++k) source->plane(source->self, job->slab.first + k, value + k * plane);
+    for (size_t k = 0; k < job->slab.count; ++k)
+        if (mf_synth_goes_on(job)) source->plane(source->self, job->slab.first + k, value + k * plane);
 }
 
 static void label_plane(size_t n, const double *value, int phases, const double *cuts, uint8_t *phase)
@@ -119,7 +120,7 @@ int mf_synth_label(const struct mf_synth_job *job, const struct mf_synth_source 
     MF_TRY(mf_agree(job->comm, value ? MF_OK : MF_MEMORY));
 #pragma omp parallel for schedule(static, 1) num_threads(job->threads)
     for (size_t t = 0; t < threads; ++t)
-        for (size_t k = t; k < job->slab.count; k += threads) {
+        for (size_t k = t; k < job->slab.count && mf_synth_goes_on(job); k += threads) {
             source->plane(source->self, job->slab.first + k, value + t * plane);
             label_plane(plane, value + t * plane, job->what->phases, cuts, job->phase + k * plane);
         }
@@ -140,6 +141,7 @@ int mf_synth_label_exact(const struct mf_synth_job *job, const double *value)
         int64_t ties = 0;
 
         below += count[p - 1];
+        MF_TRY(mf_synth_heed(job));
         MF_TRY(mf_synth_level_at(job->comm, n, value, below, &level));
         for (size_t i = 0; i < n; ++i) {
             uint64_t key = mf_synth_key(value[i]);

@@ -121,7 +121,7 @@ static int planes(const struct mf_synth_job *job, const struct taps t[3], double
     if (!desks) return MF_MEMORY;
 #pragma omp parallel for schedule(static, 1) num_threads(job->threads)
     for (size_t i = 0; i < threads; ++i)
-        for (size_t k = i; k < job->slab.count; k += threads)
+        for (size_t k = i; k < job->slab.count && mf_synth_goes_on(job); k += threads)
             make_plane(job->what, job->slab.first + k, t, &desks[i], value + k * plane);
     mf_arena_give(job->arena, block);
     free(desks);
@@ -167,13 +167,15 @@ static int deep_block(const struct deep *d, size_t y, size_t rows, double *value
     double *at = value + y * slab->dims[2];
 
     MF_ASSERT(d->own && value);
-    for (size_t k = 0; k < slab->count; ++k) memcpy(d->own + k * n, at + k * plane, n * sizeof *at);
+    for (size_t k = 0; k < slab->count && mf_synth_goes_on(d->job); ++k)
+        memcpy(d->own + k * n, at + k * plane, n * sizeof *at);
     MF_TRY(mf_slab_fetch(d->job->comm, slab, d->own, n * sizeof *at, (ptrdiff_t)slab->first + d->t->first,
                          slab->count ? slab->count + taps - 1 : 0, d->around));
 #pragma omp parallel for schedule(static) num_threads(d->job->threads)
     for (size_t k = 0; k < slab->count; ++k) {
         const double **from = d->planes + k * taps;
 
+        if (!mf_synth_goes_on(d->job)) continue;
         for (size_t j = 0; j < taps; ++j) from[j] = d->around + (k + j) * n;
         blend(n, d->t, from, at + k * plane);
     }

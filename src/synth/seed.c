@@ -317,7 +317,8 @@ static int round_of(const struct mf_synth_job *job, struct mf_synth_facts *facts
     rc = mf_agree(job->comm, rc != MF_OK ? rc : more);
     if (rc == MF_OK) {
         mf_synth_fill(job, &source, value);
-        rc = take(job, value, p, below);
+        rc = mf_synth_heed(job);
+        if (rc == MF_OK) rc = take(job, value, p, below);
     }
     lattice_free(job, &own);
     lattice_free(job, &other);

@@ -4,7 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/pulse.h"
 #include "src/synth/synth_priv.h"
+
+int mf_synth_goes_on(const struct mf_synth_job *job)
+{
+    if (mf_pulse("structure") != MF_OK) atomic_store(job->stop, 1);
+    return !atomic_load(job->stop);
+}
+
+int mf_synth_heed(const struct mf_synth_job *job) { return mf_agree(job->comm, mf_pulse("structure")); }
 
 static int make_kind(const struct mf_synth_job *job, struct mf_synth_facts *facts)
 {
@@ -44,15 +53,18 @@ static void describe(const struct mf_synth_job *job, struct mf_micro *micro)
 int mf_synth_make(const struct mf_comm *comm, struct mf_arena *arena, int threads, const struct mf_synth *what,
                   struct mf_micro *micro, struct mf_synth_facts *facts)
 {
-    struct mf_synth_job job = {comm, arena, threads < 1 ? 1 : threads, what, {{0}, 0, 0}, NULL};
+    struct mf_synth_job job = {comm, arena, threads < 1 ? 1 : threads, what, {{0}, 0, 0}, NULL, NULL};
     struct mf_synth_facts found = {.arena = arena};
+    atomic_int stop = 0;
     int rc;
 
     MF_TRY(mf_agree(comm, mf_synth_check(what)));
     job.slab = mf_slab_of(comm, what->dims, comm->rank);
     job.phase = mf_arena_take(arena, mf_slab_voxels(&job.slab), "synth phases");
     rc = mf_agree(comm, job.phase ? MF_OK : MF_MEMORY);
+    job.stop = &stop;
     if (rc == MF_OK) rc = make_kind(&job, &found);
+    if (rc == MF_OK) rc = mf_synth_heed(&job);
     if (rc != MF_OK) {
         mf_arena_give(arena, job.phase);
         mf_synth_facts_free(&found);

@@ -2,6 +2,8 @@
 #ifndef MF_SYNTH_PRIV_H
 #define MF_SYNTH_PRIV_H
 
+#include <stdatomic.h>
+
 #include "src/base/err.h"
 #include "src/base/streams.h"
 #include "src/synth/synth.h"
@@ -16,8 +18,15 @@ struct mf_synth_job {
     int threads;
     const struct mf_synth *what;
     struct mf_slab slab;
-    uint8_t *phase; /* [slab.count][ny][nx] */
+    uint8_t *phase;   /* [slab.count][ny][nx] */
+    atomic_int *stop; /* the host of a library asks for the end: what is made is left unfinished */
 };
+
+/** Is there more to make? Between planes; the calling thread asks its host, and the others of its team hear of it. */
+int mf_synth_goes_on(const struct mf_synth_job *job);
+
+/** The same on all ranks, for work that is not cut in planes: MF_STOPPED, agreed. Collective. */
+int mf_synth_heed(const struct mf_synth_job *job);
 
 /** Computes the values of plane @p z of the whole volume into value [ny][nx]; called from several threads. */
 struct mf_synth_source {

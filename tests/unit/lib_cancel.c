@@ -221,6 +221,28 @@ static void inside_of_work(void)
     free(wide);
 }
 
+/* The same of structures that are made without a target. */
+static void inside_of_synth(void)
+{
+    static const char *const kinds[] = {"kind=gaussian", "kind=gaussian exact", "kind=voronoi", "kind=voronoi exact"};
+    struct host h = start(NULL);
+    mesoforge_result *r = NULL;
+    char options[80];
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+        struct stopper s = {.step = "structure"};
+
+        snprintf(options, sizeof options, "size=224,224,224 %s", kinds[i]);
+        CHECK(mesoforge_on_progress(h.session, stop_there, &s) == MESOFORGE_OK);
+        CHECK_SAYS(mesoforge_run(h.session, "synth", NULL, options, &r) == MESOFORGE_STOPPED && s.stopped && !r,
+                   "%s: heard %d times", options, s.stopped);
+    }
+    CHECK(mesoforge_on_progress(h.session, NULL, NULL) == MESOFORGE_OK);
+    CHECK(mesoforge_run(h.session, "synth", NULL, "size=32,32", &r) == MESOFORGE_OK);
+    mesoforge_result_free(r);
+    mesoforge_close(h.session);
+}
+
 int main(int argc, char **argv)
 {
     const int moments = argc > 1 ? atoi(argv[1]) : SANITIZED ? 4 : 12;
@@ -233,6 +255,7 @@ int main(int argc, char **argv)
     srand48(7);
     CHECK(mkdtemp(folder) != NULL);
     inside_of_work();
+    inside_of_synth();
     at_moments(measure_volume, measured, moments / 2, NULL);
     at_moments(make, made, moments / 4, NULL);
     at_moments(make, made, moments / 4, folder);

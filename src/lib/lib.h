@@ -169,7 +169,7 @@ int mf_lib_model_has(const mesoforge_session *session, const mesoforge_model *mo
  */
 int mf_lib_model_words(const mesoforge_model *model, struct mf_options *options, void *into);
 
-/** Ends the models of a session. Those of several ranks end together. Where MPI has ended, or a rank is lost, their
+/** Ends the models of a session. Several ranks end them together. Where MPI has ended, or a rank is lost, their
  * memory stays: 1. Collective, where collectives can follow. */
 int mf_lib_models_end(mesoforge_session *session);
 

@@ -85,7 +85,7 @@ def report(evaluations, *more):
     """Evaluations made, calls of the runtime, and of every range: how often, its launches and waits; what the run said."""
     path = f"report{evaluations}"
     words = ["match", "image.npy", "--limit-to", 4, "--add-dimension", 8, "--max_iter", evaluations, "--no_polish", "--device", "cuda", "--json",
-             "--logging_level", 10, "--output", "out.h5", *more]
+             "--logging_level", 10, "--checkpoint-every", "off", "--output", "out.h5", *more]
     status, out, err = runs.run(MESOFORGE, *words, timeout=200, env=around(MF_EMU_REPORT=path, NVTX_INJECTION64_PATH="a tool"))
     if not check(status == 0, f"a run that is watched: {err}"):
         finish("cuda")

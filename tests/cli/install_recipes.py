@@ -66,8 +66,26 @@ def links(prefix, words):
     env.pop("MESOFORGE_LIBRARY", None)
     said = shell(sys.executable, "-c", "import mesoforge; print(mesoforge.__version__, mesoforge.__file__)", env=env)
     check(said.startswith(f"{VERSION} {prefix}"), f"the module says: {said}")
-    config = next(prefix.glob("lib/**/cmake/mesoforge/mesoforge-config.cmake"), None)
-    check(config and "mesoforge::mesoforge" in config.read_text(), "find_package(mesoforge)")
+    found(prefix)
+
+
+HOST = """cmake_minimum_required(VERSION 3.16)
+project(host C)
+find_package(mesoforge {} REQUIRED)
+add_executable(host "{}")
+target_link_libraries(host mesoforge::mesoforge)
+"""
+
+
+def found(prefix):
+    """An example in a project of its own, by CMake's package."""
+    host = prefix.parent / "host"
+    host.mkdir()
+    (host / "CMakeLists.txt").write_text(HOST.format(VERSION, prefix / "share/doc/mesoforge/examples/library/characterize.c"))
+    shell("cmake", "-S", host, "-B", host / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    shell("cmake", "--build", host / "build")
+    said = shell(host / "build/host")
+    check("volume fraction" in said, f"the example by CMake's package says: {said}")
 
 
 def alone(prefix):

@@ -13,7 +13,7 @@ Options are those of the program's verbs, and what it refuses are exceptions:
 >>> mesoforge.characterize(image, limt_to=8)
 Traceback (most recent call last):
     ...
-mesoforge.errors.UsageError: no option '--limt_to'; try: limit_to=
+mesoforge.errors.UsageError: no option 'limt_to'; try: limit_to=
 
 Lines of the log go to logging.getLogger("mesoforge").
 """

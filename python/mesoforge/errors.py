@@ -6,8 +6,29 @@ import re
 from typing import Any
 
 
+_OPTION = re.compile(
+    r"--([a-z][a-z0-9_-]*)((?: -?\d[\d.]*(?:,-?\d[\d.]*)*)+| (?:otsu\|VALUE|otsu|[A-Z]{3,}(?:\.\w+)?))?(?![\w-])"
+)
+
+
+def _keyword(found: re.Match[str]) -> str:
+    name, values = found[1].replace("-", "_"), re.split("[ ,|]", (found[2] or "").strip())
+    if "VALUE" in values or len(values) == 1:
+        value = " or ".join(values).replace("otsu", '"otsu"')
+        return f"{name}={value}" if value else name
+    return f"{name}=[{', '.join(values)}]"
+
+
+def _in_python(text: str) -> str:
+    """Options of the program as keyword arguments: `--labels 0,255` is labels=[0, 255]."""
+    if re.match("mesoforge .* --", text):
+        return ", ".join(map(_keyword, _OPTION.finditer(text)))
+    return _OPTION.sub(_keyword, text)
+
+
 class Error(Exception):
-    """A refusal: `sentence` says what is wrong and where, `advice` what to try ("": nothing in particular)."""
+    """A refusal: `sentence` says what is wrong and where, `advice` what to try ("": nothing in particular). Both are
+    those of the program; str() names its options as keyword arguments."""
 
     code = 70
 
@@ -17,7 +38,7 @@ class Error(Exception):
         self.advice = advice
 
     def __str__(self) -> str:
-        return f"{self.sentence}; try: {self.advice}" if self.advice else self.sentence
+        return _in_python(self.sentence) + (f"; try: {_in_python(self.advice)}" if self.advice else "")
 
 
 class UsageError(Error, ValueError):

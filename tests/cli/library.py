@@ -152,12 +152,16 @@ def raises(kind, part, call):
 def refusals():
     image = blobs((30, 30), 2, 1).astype("u1")
     c = mesoforge.characterize
-    raises(mesoforge.UsageError, "no option '--limt_to'; try: limit_to=", lambda: c(image, limt_to=3))
+    raises(mesoforge.UsageError, "no option 'limt_to'; try: limit_to=", lambda: c(image, limt_to=3))
     raises(ValueError, "at least 1", lambda: c(image, limit_to=0))
     raises(mesoforge.UsageError, "an option of the program", lambda: c(image, output="x.h5"))
     raises(mesoforge.UsageError, "another session", lambda: c(image, threads=2))
     raises(mesoforge.UsageError, "type 'O'", lambda: c(np.array([["a", None]], dtype=object)))
     raises(mesoforge.UsageError, "type 'c16'", lambda: c(image.astype(complex)))
+    raises(mesoforge.InputError, 'give threshold="otsu" or threshold=VALUE; try: size=[8, 8], threshold="otsu"',
+           lambda: mesoforge.match(image * 0.3, size=[8, 8]))
+    raises(mesoforge.InputError, "labels=[0, 255], or", lambda: c(image * 255))
+    raises(mesoforge.UsageError, "limit_to=15", lambda: c(image, limit_to=16))
     raises(mesoforge.InputError, "is grey", lambda: c(image * 0.3))
     raises(mesoforge.InputError, "NaN", lambda: c(np.where(image, np.nan, 0.0)))
     raises(mesoforge.InputError, "is empty", lambda: c(image[:0]))
@@ -166,7 +170,7 @@ def refusals():
     raises(mesoforge.InputError, "cannot open 'steel.png'", lambda: c("steel.png"))
     raises(mesoforge.InputError, "cannot open 'none.npy'", lambda: c("none.npy"))
     raises(MemoryError, "", lambda: mesoforge.Session(memory_limit=1).characterize(np.indices((96, 128, 128))[0] % 2))
-    raises(mesoforge.UsageError, "no option '--thread'; try: threads=", lambda: mesoforge.Session(thread=3))
+    raises(mesoforge.UsageError, "no option 'thread'; try: threads=", lambda: mesoforge.Session(thread=3))
     closed = mesoforge.Session(threads=1)
     closed.close()
     closed.close()

@@ -378,6 +378,8 @@ class Session:
 
     def reconstruct(self, target: Any, *, progress: Progress = None, **options: Any) -> Any:
         """As `mesoforge.reconstruct`: a structure, or a list of them."""
+        if not isinstance(target, (Target, dict, str, bytes, os.PathLike)):
+            raise InputError(f"the target is of type {type(target).__name__}", "match(image), or characterize(image) first")
         inputs = () if isinstance(target, dict) else (target,)
         if not inputs:
             options["target"] = target

@@ -596,6 +596,8 @@ def dataset(
     >>> made.figures["samples"], made.figures["properties"]
     (40, ['fraction'])
     """
+    if columns is not None and not isinstance(columns, Mapping):
+        raise UsageError("columns have names", 'columns={"modulus": values}')
     table = dict(columns or {}) if labels is None else {**(columns or {}), "label": labels}
     for name, values in table.items():
         if len(values) != len(images):

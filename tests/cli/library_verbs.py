@@ -168,7 +168,7 @@ def targets():
           "an array is no target")
     raises(mesoforge.InputError, "Session(trust_files=True)", lambda: mesoforge.Target.load("verb.h5"))
     raises(mesoforge.InputError, "is a target, but an image", lambda: mesoforge.match(target, size=[16, 16]))
-    raises(mesoforge.InputError, "a file is needed", lambda: mesoforge.reconstruct(image, size=[16, 16]))
+    raises(mesoforge.InputError, "try: match(image)", lambda: mesoforge.reconstruct(image, size=[16, 16]))
     raises(mesoforge.UsageError, "was pickled", lambda: mesoforge.reconstruct(pickle.loads(pickle.dumps(target))))
     raises(mesoforge.UsageError, "a target, and images", lambda: mesoforge.match(image, target=target))
     raises(mesoforge.UsageError, "1 weights for 2", lambda: mesoforge.Target.mean([target, target], [1]))
@@ -434,6 +434,7 @@ def models():
         check(own.figures["classes"] == {"a": 10, "b": 10, "c": 10} and own.figures["properties"] == ["mean"], f"{own.figures}")
         raises(mesoforge.InputError, "but 2 values of 'mean'",
                lambda: mesoforge.dataset(grey, output="x.h5", columns={"mean": [1, 2]}))
+        raises(mesoforge.UsageError, "columns have names", lambda: mesoforge.dataset(grey, output="x.h5", columns=np.ones(30)))
         trained = mesoforge.train("regress", "arrays.h5", target="mean", arch="mlp", epochs=1, results_dir="arrays", session=session)
         check("test" in trained.figures, f"{trained.figures}")
         no_memory()

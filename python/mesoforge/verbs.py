@@ -242,7 +242,8 @@ def match(
     *images
         One as of characterize(), or three for the normals z, y and x.
     target
-        Instead of images, as of reconstruct().
+        Instead of images, as of reconstruct(). S2 and the density of interfaces are matched, or what
+        characterize(image, descriptor_types="auto") has chosen.
     size
         Extents of the result [voxels]: [ny, nx], or [nz, ny, nx]. Those of the input if left out.
     limit_to
@@ -367,8 +368,8 @@ def properties(
     stiffness
         The same of cubic phases: C11, C12, C44 of each label.
     fields
-        True: the result has the arrays "potential_x" [z][y][x], 0 to 1, and "flux_x" [z][y][x][3] along x, y and z,
-        and so for the other axes. A path FILE.vtkhdf: they are written there.
+        True: the result has the arrays "potential_x" [z][y][x], 0 to 1 and NaN in insulators, and "flux_x" [z][y][x][3]
+        along x, y and z, and so for the other axes. A path FILE.vtkhdf: they are written there.
     error_bars
         The errors of the grid and of the sample as well; takes about three times as long.
     session, progress

@@ -4,6 +4,7 @@
 
 SETS: how many random sets of options each of match, compare and synth gets (default 3).
 """
+import ast
 import contextlib
 import doctest
 import gc
@@ -561,6 +562,8 @@ def document():
         warnings.simplefilter("ignore", RuntimeWarning)  # where there are no GPUs
         for block in blocks:
             exec(compile(block, "docs/PYTHON.md", "exec"), names)
+    for line, said in re.findall(r"^(target\b.*?) +# (\(.*\))$", "".join(blocks), re.M):
+        check(eval(line, names) == ast.literal_eval(said), f"{line} is {eval(line, names)}")
     check(len(blocks) > 12 and names["volume"].shape == (32, 32, 32) and len(names["members"]) == 4, f"{len(blocks)} blocks")
     check(0 < names["compared"].score < 2 and names["found"].bounds["wiener"][0] < names["found"].conductivity["x"], "figures")
 

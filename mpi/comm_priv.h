@@ -9,7 +9,7 @@
 #include "mpi/watch.h"
 #include "src/base/bounds.h"
 
-enum { MF_COMM_NAME = 64 };
+enum { MF_COMM_NAME = 64, MF_MEET_WORDS = 3 };
 
 /** The inside of a communicator. struct mf_comm holds NULL instead where one rank runs alone. */
 struct mf_comm_impl {
@@ -26,8 +26,8 @@ struct mf_comm_impl {
     struct mf_node_reduce *node_reduce; /* sums by memory that ranks share; NULL: by MPI */
     int lost;                           /* a rank did not come (adopt.h): no collective can follow */
     int meetings;                       /* that this rank has begun (meet.h) */
-    int word[2][3];                     /* what it said in the last one: number of the meeting, word, whose */
-    MPI_Request *said;                  /* [2][size] of these; NULL: there was none */
+    int word[MF_MEET_WORDS][3];         /* what it said in the last one: number of the meeting, word, whose */
+    MPI_Request *said;                  /* [MF_MEET_WORDS][size] of these; NULL: there was none */
 };
 
 /** Most bytes (or elements, in a reduction) of one MPI call, because MPI counts with int. A test may lower it. */

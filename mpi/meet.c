@@ -1,6 +1,7 @@
 /* See meet.h. A rank tells all others that it is here. Once it has heard that of all, it says that it goes on. It does
  * so once all have said it. Until then a host may stop its rank, which says so. Everybody who hears it says it, too,
- * and leaves this meeting. The next meeting skips words of earlier ones. */
+ * and leaves this meeting. So no rank hears of the next meeting while it is in this one, however slow words of others
+ * are. The next meeting skips words of earlier ones. */
 #include "mpi/meet.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct meeting {
     int who;          /* whose was the last word */
 };
 
-/* At most two words in a meeting: the first @p part 0, then 1. Others pass on the word of rank @p who. */
+/* At most MF_MEET_WORDS in a meeting: the first @p part 0, then 1, 2. Others pass on the word of rank @p who. */
 static void say(const struct mf_comm *comm, int part, int what, int who)
 {
     struct mf_comm_impl *impl = comm->impl;
@@ -68,17 +69,19 @@ static int wait_for(struct meeting *m, int what)
     return what;
 }
 
-/* Who goes on does not leave any more: all are here, so the others soon say what they do. */
+/* Who goes on does not leave by itself any more: all are here, so the others soon say what they do. */
 static int meet(struct meeting *m)
 {
     int found;
 
     say(m->comm, 0, HERE, m->comm->rank);
     found = wait_for(m, HERE);
-    if (found == HERE) found = GO;
-    /* a stop of another, too: it comes before what this rank says in the next meeting */
-    say(m->comm, 1, found, m->heard[STOP] ? m->who : m->comm->rank);
-    return found == GO ? wait_for(m, GO) : found;
+    if (found == HERE) {
+        say(m->comm, 1, GO, m->comm->rank);
+        found = wait_for(m, GO);
+    }
+    if (found != GO) say(m->comm, 2, found, m->heard[STOP] ? m->who : m->comm->rank);
+    return found;
 }
 
 /* Collective. */
@@ -100,16 +103,16 @@ void mf_meet_end(const struct mf_comm *comm)
 
     if (!impl->said) return;
     if (impl->lost)
-        MPI_Testall(2 * comm->size, impl->said, &all, MPI_STATUSES_IGNORE);
+        MPI_Testall(MF_MEET_WORDS * comm->size, impl->said, &all, MPI_STATUSES_IGNORE);
     else
-        MPI_Waitall(2 * comm->size, impl->said, MPI_STATUSES_IGNORE);
+        MPI_Waitall(MF_MEET_WORDS * comm->size, impl->said, MPI_STATUSES_IGNORE);
 }
 
 /* Words of the last meeting stay as they are until they are sent. */
 static int begin(struct meeting *m)
 {
     struct mf_comm_impl *impl = m->comm->impl;
-    const int n = 2 * m->comm->size;
+    const int n = MF_MEET_WORDS * m->comm->size;
 
     if (!impl->said) {
         impl->said = MF_MUST(malloc((size_t)n * sizeof *impl->said), "a meeting");

@@ -106,6 +106,8 @@ def refusals(session, part):
     refused(usage, "rank 0 calls 'characterize @image", lambda: call(image, limit_to=2))
     refused(usage, "with other options", lambda: session.characterize(image, limit_to=2 + COMM.rank))
     refused(usage, "20x2", lambda: session.characterize(image[:, : 20 - COMM.rank], limit_to=2))
+    own = (np.arange(8**3).reshape(8, 8, 8) % (2 + COMM.rank) == 0).astype("u1")
+    refused(usage, "(checksum", lambda: session.characterize(own, limit_to=2))
     null = MPI.COMM_NULL
     refused(usage, "MPI_COMM_NULL", lambda: mesoforge.Session(comm=null))
 

@@ -150,7 +150,7 @@ static void try_wrong(mesoforge_session *session, mesoforge_field *field, int ra
         CHECK(mesoforge_characterize(session, field, "limit-to=4", &none) == MESOFORGE_USAGE);
     else
         CHECK(mesoforge_match(session, field, "limit-to=4", &none) == MESOFORGE_USAGE);
-    CHECK(says("calls 'match @volume u1 20x20x20', and rank 0 calls 'characterize @volume"));
+    CHECK(says("calls 'match @volume u1 20x20x20 (checksum ") && says(")', and rank 0 calls 'characterize @volume"));
     if (rank == 0)
         CHECK(mesoforge_close(session) == MESOFORGE_USAGE);
     else

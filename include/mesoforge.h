@@ -118,8 +118,8 @@ typedef struct mesoforge_field mesoforge_field;
  * values, or phases side by side. Nothing is copied or changed here. The values stay the caller's, and every call reads
  * them anew. They must stay until mesoforge_field_free(). Where an option names a file, it may name a field:
  * mask=@cover is the field "cover". With ranks, each lends the whole array, or a slab. Whole arrays that differ are
- * refused, by a checksum of 1024 elements. A slab has some planes of a volume [z][y][x] or [z][y][x][phase]. Every plane
- * has one rank that lends it. A rank may lend none.
+ * refused, by a checksum of 1024 elements. A slab has some planes of a volume [z][y][x] or [z][y][x][phase]. Every
+ * plane has one rank that lends it. A rank may lend none.
  */
 int mesoforge_field_array(mesoforge_session *session, const char *name, const struct mesoforge_array *array,
                           mesoforge_field **field);

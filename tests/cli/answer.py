@@ -15,6 +15,8 @@ os.chdir(tempfile.mkdtemp())
 h5py, numpy = optional("h5py"), optional("numpy")
 if not h5py or not numpy:
     sys.exit(77)
+import lookalike as like
+
 run, made = runs.tools(program, mpiexec)
 MODEL, TINY = "run/model.safetensors", "vqa:width=8,depth=2,heads=2,text-width=16,text-depth=1"
 
@@ -79,6 +81,20 @@ def files_and_ranks():
     check(rows_of("said.csv")[0]["type"] == "connected", "a table of answers")
 
 
+def objects_of_one_set():
+    """Grey images without boxes have no objects, also behind a set that has some."""
+    like.make("look")
+    made("data", "import", "look", "--questions", "look/questions.csv", "--scenes", "look/scenes.jsonl", "--output", "look.h5")
+    made("train", "vqa", "--data", "look.h5", "--arch", TINY, "--max-steps", 8, "--batch-size", 8, "--results-dir", "grey")
+    shutil.copy("look.h5", "bare.h5")
+    with h5py.File("bare.h5", "r+") as file:
+        del file["samples/objects"]
+    words = ("--question", like.rows()[0]["question"], "--type", like.rows()[0]["question_type"], "--batch-size", 3, "--json")
+    seen, alone, both = ([a["probability"] for a in json.loads(made("infer", "answer", "grey/model.safetensors", *files, *words).out)["answers"]]
+                         for files in (("look.h5",), ("bare.h5",), ("look.h5", "bare.h5")))
+    check(both == seen + alone and seen != alone, "objects of another set")
+
+
 def types_of_words():
     check(answers("x.npy", "--question", "xyz", "--type", "fraction")[0]["type"] == "fraction", "--type")
     two = answers("x.npy", "--question", "xyz", "uvw", "--type", "largest", "aligned")
@@ -132,6 +148,7 @@ def who_does_not_look(kind, types):
 kinds, names = begin()
 answers_are_those_of_eval()
 files_and_ranks()
+objects_of_one_set()
 types_of_words()
 refusals()
 who_does_not_look(kinds, names)

@@ -206,29 +206,28 @@ static int take_types(struct mf_answerer *a, const struct mf_texts *type)
 static float *input_of(const struct mf_answerer *a, size_t row) { return a->input + row * a->numbers; }
 
 /* The set says them. */
-static void take_objects(struct mf_answerer *a, size_t row)
+static void take_objects(const struct mf_answerer *a, size_t row, float *to)
 {
     const struct mf_questions_form *f = &a->scenes->form;
     const size_t most = a->asked->form.objects, n = f->objects < most ? f->objects : most;
-    float *to = a->asked->object + row * most * MF_OBJECT_VALUES;
 
-    memset(to, 0, most * MF_OBJECT_VALUES * sizeof *to);
     memcpy(to, a->scenes->object + a->id[row] * f->objects * MF_OBJECT_VALUES, n * MF_OBJECT_VALUES * sizeof *to);
 }
 
-/* The objects of a sample: those of its set, else components of two phases. */
+/* The objects of a sample: those of its set, else components of two phases, else none. */
 static int find_objects(struct mf_answerer *a, size_t row)
 {
     const size_t most = a->asked->form.objects, n = most < MF_VQA_OBJECTS ? most : MF_VQA_OBJECTS;
-    float found[MF_VQA_OBJECTS][MF_VQA_OBJECT];
+    float found[MF_VQA_OBJECTS][MF_VQA_OBJECT], *to = a->asked->object + row * most * MF_OBJECT_VALUES;
     struct mf_micro micro = {.ndim = 2, .phases = 2, .spacing = {1, 1, 1}};
     struct mf_comm self;
     const struct mf_measure_job job = {
         .comm = &self, .queue = a->session->home, .arena = a->session->arena, .micro = &micro, .lag = 1};
     int rc;
 
+    memset(to, 0, most * MF_OBJECT_VALUES * sizeof *to); /* those of another sample stood there */
     if (a->scenes && a->scenes->form.objects) {
-        take_objects(a, row);
+        take_objects(a, row, to);
         return MF_OK;
     }
     if (a->card.phases != 2 || a->card.dims[0] != 1 || n == 0) return MF_OK;
@@ -238,7 +237,7 @@ static int find_objects(struct mf_answerer *a, size_t row)
     for (size_t i = 0; i < a->numbers; ++i) micro.phase[i] = input_of(a, row)[i] > 0.5F;
     rc = mf_vqa_objects(&job, found);
     free(micro.phase);
-    memcpy(a->asked->object + row * most * MF_OBJECT_VALUES, found, n * sizeof *found);
+    memcpy(to, found, n * sizeof *found);
     return rc;
 }
 

@@ -14,7 +14,7 @@ enum mf_opt_kind {
     MF_LONG,   /* long */
     MF_REAL,   /* double */
     MF_TEXT,   /* const char * */
-    MF_NAME,   /* const char *, NULL of an empty word: it names nothing */
+    MF_NAME,   /* const char *, NULL where none is given; an empty word is refused */
     MF_WORD,   /* an enum or int: the place of the word among the choices, see MF_CHOICE */
     MF_LONGS,  /* struct mf_longs: one or more words up to the next option; "0,128,255" works too */
     MF_REALS,  /* struct mf_reals */

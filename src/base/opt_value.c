@@ -149,12 +149,13 @@ static int convert(struct mf_options *options, const struct mf_opt *row, const s
         break;
     case MF_LONG: rc = read_long(options, said, "an integer", words[0], &v->integer, text); break;
     case MF_REAL: rc = read_real(options, said, "a number", words[0], &v->real, text); break;
-    case MF_TEXT:
     case MF_NAME:
-    case MF_WORD:
-        text[0] = mf_options_copy(options, words[0], strlen(words[0]));
-        v->word = row->kind == MF_NAME && !*words[0] ? NULL : text[0];
-        break;
+        if (!*words[0])
+            return mf_fail(MF_USAGE, "%s%s%s is empty; give it a value, or leave it out", said->place, said->dashes,
+                           said->word);
+        /* fall through */
+    case MF_TEXT:
+    case MF_WORD: v->word = text[0] = mf_options_copy(options, words[0], strlen(words[0])); break;
     case MF_LONGS: rc = to_longs(options, said, *n, words, v, text); break;
     case MF_REALS: rc = to_reals(options, said, *n, words, v, text); break;
     case MF_TEXTS: to_texts(options, *n, words, v, text); break;

@@ -133,7 +133,8 @@ static void test_refusals(void)
     REFUSED(parse("--weights 1 2.5.1", 3), MF_USAGE, "must be numbers, not '2.5.1'");
     REFUSED(parse("--loss_type RMSE", 0), MF_USAGE, "not one of MSE|RMS|L1; try: ");
     CHECK(parse("--axis y --mask m.npy", 0) == MF_OK && o.axis == 2 && strcmp(o.mask, "m.npy") == 0);
-    CHECK(parse("--mask=", 0) == MF_OK && o.axis == 0 && !o.mask && mf_options_given(options, "mask"));
+    REFUSED(parse("--mask=", 0), MF_USAGE, "--mask is empty; give it a value, or leave it out");
+    CHECK(parse("--mask m.npy", 0) == MF_OK && o.axis == 0);
     CHECK(mf_options_has(options, "mask") && !mf_options_has(options, "axis") && !mf_options_has(options, "plane"));
     REFUSED(parse("--json=maybe", 0), MF_USAGE, "true or false");
     REFUSED(parse("a b", 1), MF_USAGE, "unexpected argument 'b'");

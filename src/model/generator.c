@@ -8,6 +8,7 @@
 #include "src/base/arena.h"
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 #include "src/model/foreign.h"
 
 enum { ROOM = 4 /* samples and mf_sample()'s room */ };
@@ -235,6 +236,7 @@ static int remove_noise(void *context, size_t n, double sigma, const float *x, f
     const struct mf_noise_level l = mf_noise_level(sigma);
     const size_t count = count_of(g);
 
+    MF_TRY(mf_pulse("noise levels"));
     mf_unet_noise(l.embedded, g->levels, g->level);
     for (size_t r = 0; r < n; ++r) {
         for (size_t i = 0; i < count; ++i) g->seen[i] = (float)(l.in * (double)x[r * count + i]);

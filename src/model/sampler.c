@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "src/base/err.h"
-#include "src/base/pulse.h"
 #include "src/base/rng.h"
 #include "src/base/streams.h"
 #include "src/model/denoise.h"
@@ -63,8 +62,7 @@ int mf_sample(const struct mf_denoiser *by, const struct mf_sampling *how, uint6
     mf_sample_levels(how->steps, how->most, sigma);
     begin(by, how->seed, first, n, sigma[0], x);
     for (size_t i = 0; rc == MF_OK && i < how->steps; ++i) {
-        rc = mf_pulse("noise levels");
-        if (rc == MF_OK) rc = by->remove(by->context, n, sigma[i], x, clean);
+        rc = by->remove(by->context, n, sigma[i], x, clean);
         if (rc != MF_OK) break;
         step(count, sigma[i], sigma[i + 1], x, clean, sigma[i + 1] > 0 ? end : x);
         if (sigma[i + 1] == 0) break;

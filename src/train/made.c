@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/pulse.h"
 #include "src/base/err.h"
 #include "src/base/room.h"
 #include "src/model/unet.h"
@@ -51,6 +52,7 @@ static int remove_noise(void *context, size_t n, double sigma, const float *x, f
     const struct mf_scorer *m = k->m;
     const struct mf_noise_level l = mf_noise_level(sigma);
 
+    MF_TRY(mf_pulse_all(m->comm, "noise levels"));
     for (size_t r = 0; r < n; ++r) mf_unet_noise(l.embedded, k->levels, k->level + r * k->levels);
     put_factors(k, MF_DENOISE_IN_X, l.in);
     put_factors(k, MF_DENOISE_IN_NOISE, 0);

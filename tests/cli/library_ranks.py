@@ -112,6 +112,19 @@ def refusals(session, part):
     refused(usage, "MPI_COMM_NULL", lambda: mesoforge.Session(comm=null))
 
 
+def stopped_samples(folder, data):
+    """Rank 0 is stopped while ranks that have parts of the weights make samples: all end."""
+    heard = []
+
+    def ear(what, share):
+        heard.append((what, share))
+        return COMM.rank > 0 or ("train", 1) not in heard[:-1]
+
+    call = {"arch": "unet:width=16", "zero": 3, "made_samples": 64, "epochs": 1}
+    with mesoforge.Session(comm=COMM, threads=1, trust_files=True) as session:  # it is not deterministic, which has no parts
+        refused(mesoforge.Stopped, "stopped", lambda: mesoforge.train("unet", data, results_dir=folder, progress=ear, session=session, **call))
+
+
 def models(alone, session):
     """Ranks share images, or stages of a model: the answers of one rank."""
     folder = COMM.bcast(tempfile.mkdtemp() if COMM.rank == 0 else None)
@@ -132,6 +145,7 @@ def models(alone, session):
     mesoforge.train("unet", data, arch="unet:width=16", epochs=1, results_dir=maker, session=session)
     made = [mesoforge.Model(os.path.join(maker, "model.safetensors"), session=one).generate(21, first=3, steps=2) for one in (alone, session)]
     check(np.array_equal(*made), "ranks make other samples")
+    stopped_samples(os.path.join(folder, "stopped"), data)
     language = os.path.join(sys.argv[2], "tests/fixtures/language/gpt2")
     said = [mesoforge.Model(language, session=one, context=16, zero=zero).generate((), tokens=[5, 7, 9])
             for one, zero in ((alone, 0), (session, 3))]

@@ -75,7 +75,7 @@ class Result:
     Results can be pickled; their arrays are copied then.
     """
 
-    ROWS = 24  # of the table in a notebook
+    ROWS = 24  # of the table in a notebook or terminal
 
     def __init__(self, handle: c_void_p) -> None:
         self._owner: _Owner | None = _Owner(handle)
@@ -102,11 +102,18 @@ class Result:
         return list(self.arrays)
 
     def __repr__(self) -> str:
+        rows = self._first_rows()
+        if rows and not self.arrays:
+            width = max(len(key) for key, _ in rows)
+            return "\n".join(f"{key.ljust(width)}  {value}" for key, value in rows)
         shapes = ", ".join(f"{name} {array.shape}" for name, array in self.arrays.items())
-        return f"{type(self).__name__}({shapes or ', '.join(self.figures)})"
+        return f"{type(self).__name__}({shapes})"
+
+    def _first_rows(self) -> list[tuple[str, str]]:
+        return list(_rows({name: value for name, value in self.figures.items() if name != "plan"}))[: self.ROWS]
 
     def _repr_html_(self) -> str:
-        rows = list(_rows({name: value for name, value in self.figures.items() if name != "plan"}))[: self.ROWS]
+        rows = self._first_rows()
         cells = "".join(f"<tr><td>{html.escape(key)}</td><td>{html.escape(value)}</td></tr>" for key, value in rows)
         return f"<table>{cells}</table>"
 

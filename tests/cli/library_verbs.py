@@ -432,6 +432,7 @@ def models():
         texts(session)
         grey = np.random.default_rng(3).random((30, 12, 12), dtype="f4")
         own = mesoforge.dataset(grey, output="arrays.h5", labels=["a", "b", "c"] * 10, columns={"mean": grey.mean((1, 2))})
+        check(re.search("^samples +30$", repr(own), re.M), repr(own))
         check(own.figures["classes"] == {"a": 10, "b": 10, "c": 10} and own.figures["properties"] == ["mean"], f"{own.figures}")
         raises(mesoforge.InputError, "but 2 values of 'mean'",
                lambda: mesoforge.dataset(grey, output="x.h5", columns={"mean": [1, 2]}))

@@ -13,13 +13,14 @@ _OPTION = re.compile(
 
 def _keyword(found: re.Match[str]) -> str:
     name, values = found[1].replace("-", "_"), re.split("[ ,|]", (found[2] or "").strip())
+    if found.string[: found.start()].endswith("'"):
+        return name
     if "VALUE" in values or len(values) == 1:
-        value = " or ".join(values).replace("otsu", '"otsu"')
-        return f"{name}={value}" if value else name
+        return f"{name}=" + " or ".join(values).replace("otsu", '"otsu"')
     return f"{name}=[{', '.join(values)}]"
 
 
-def _in_python(text: str) -> str:
+def in_python(text: str) -> str:
     """Options of the program as keyword arguments: `--labels 0,255` is labels=[0, 255]."""
     if re.match("mesoforge .* --", text):
         return ", ".join(map(_keyword, _OPTION.finditer(text)))
@@ -38,7 +39,7 @@ class Error(Exception):
         self.advice = advice
 
     def __str__(self) -> str:
-        return _in_python(self.sentence) + (f"; try: {_in_python(self.advice)}" if self.advice else "")
+        return in_python(self.sentence) + (f"; try: {in_python(self.advice)}" if self.advice else "")
 
 
 class UsageError(Error, ValueError):

@@ -18,7 +18,7 @@ from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, T
 import numpy as np
 
 from .bar import Bar
-from .errors import InputError, UsageError
+from .errors import InputError, UsageError, in_python
 from .library import AXES, GO_ON, TAKE_LINE, Array, address_of, byref, c_void_p, check, encoded, lib
 from .measured import Comparison, Properties
 from .result import Result, Structure, Target
@@ -259,7 +259,7 @@ class Session:
 
     def _log_line(self, _: Any, level: int, line: bytes) -> None:
         try:
-            _log.log(level, "%s", line.decode(errors="replace"))
+            _log.log(level, "%s", in_python(line.decode(errors="replace")))
         except BaseException as error:  # it comes out of the call
             self._raised = self._raised or error
 

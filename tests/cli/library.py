@@ -378,8 +378,11 @@ def logs():
     handler = Taken()
     log.addHandler(handler)
     raises(KeyError, "mine", lambda: mesoforge.characterize(image, limit_to=4))
-    log.removeHandler(handler)
     check(any("phase 1" in line for line in lines), f"no line among {lines}")
+    Taken.emit = lambda _, record: lines.append(record.getMessage())
+    mesoforge.run("properties", image, conductivity=[1, 10, 3])
+    log.removeHandler(handler)
+    check("but conductivity= has 3 values" in "".join(lines), f"{lines}")
     check(mesoforge.characterize(image, limit_to=4) is not None, "the session goes on")
 
 

@@ -60,7 +60,7 @@ class Model:
     """A trained model that is read once. Its weights stay in memory until close().
 
     path: a model file of train(). options: those of the model, as batch_size=16. `facts` says what it reads and
-    returns, `bytes` how much memory it has, and `map` where its parts are.
+    returns, `bytes` how much memory it has, and `map` where its parts are. With ranks, all of them close it.
 
     >>> import os, tempfile, numpy, mesoforge
     >>> folder = tempfile.TemporaryDirectory()
@@ -81,7 +81,12 @@ class Model:
         self._session = session or default()
         self._finalizer: Any = None
         with self._session._call_of(None):
-            self._session._ask(lib.mesoforge_model_load, encoded(path, "the path"), _words(options), byref(handle))
+            try:
+                self._session._ask(lib.mesoforge_model_load, encoded(path, "the path"), _words(options), byref(handle))
+            except BaseException:  # also of a signal that came late: then the model is loaded
+                if handle and self._session._alone:
+                    self._session._left_models.append(handle)
+                raise
         self._handle: c_void_p | None = handle
         self.facts: dict[str, Any] = json.loads(lib.mesoforge_model_json(handle))
         # Whoever has ranks closes it on all of them.
@@ -101,7 +106,7 @@ class Model:
 
     @property
     def map(self) -> dict[str, str]:
-        """The place of each part: "cpu", "cuda", or "rank:1" of a pipeline."""
+        """The place of each part: "cpu", "cuda", or "rank:1" of a pipeline. The part "" is the whole model."""
         places: dict[str, str] = self.facts["map"]
         return places
 
@@ -138,6 +143,8 @@ class Model:
         """
         prompts = [what] if isinstance(what, str) else None if isinstance(what, (int, np.integer)) else list(what)
         words = encoded(" ".join(_quoted(prompt) for prompt in prompts or ()), "a prompt")
+        if prompts is None and "family" in self.facts:
+            raise UsageError("a language model continues texts", 'generate("The pore network")')
         if prompts is None:
             options["num_samples"] = what
 

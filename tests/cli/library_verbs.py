@@ -11,6 +11,7 @@ import gc
 import inspect
 import io
 import json
+import logging
 import os
 import pickle
 import random
@@ -398,6 +399,7 @@ def texts(session):
         check(model.generate(prompts[1], **how).texts == said.texts[1:], "one prompt has another answer")
         check(model.facts["family"] == "gpt2" and model.facts["context"] == 24 and model.bytes > 1000, f"{model.facts}")
         raises(mesoforge.UsageError, "no text and no numbers", lambda: model.generate([]))
+        raises(mesoforge.UsageError, "continues texts", model.generate)
         raises(mesoforge.UsageError, "contradict", lambda: model.generate("x", tokens=[1, 2]))
         raises(mesoforge.UsageError, "room for", lambda: model.generate("x", max_new_tokens=100))
         raises(mesoforge.UsageError, "of loading", lambda: model.generate("x", context=12))
@@ -405,6 +407,20 @@ def texts(session):
         raises(mesoforge.UsageError, "predicts nothing", lambda: model.predict("x"))
         raises(ArithmeticError, "of a callback", lambda: model.generate(["x"] * 3000, progress=fail, max_new_tokens=20, ignore_eos=True))
         check(model.generate(prompts[1], **how).texts == said.texts[1:], "the answer changes behind one that was stopped")
+
+
+def late():
+    """Loading warns, and what the host's logging raises then comes out. The memory of such a model is free again."""
+    log = logging.getLogger("mesoforge")
+    with mesoforge.Session(threads=1, memory_limit=10) as small:
+        def load():
+            mesoforge.Model("vqa/model.safetensors", question="what is the red morphology?", session=small).close()
+
+        log.addFilter(fail)
+        for _ in range(5):
+            raises(ArithmeticError, "of a callback", load)
+        log.removeFilter(fail)
+        load()
 
 
 def fail(*_):
@@ -453,6 +469,7 @@ def models():
             check(model.predict("asked.h5").array.shape[0] == 24, "a dataset is another one")
             check(np.array_equal(model.predict(np.stack(images)).array[:1], said.array), "a stack has other answers")
             raises(mesoforge.UsageError, "of loading", lambda: model.predict(images[0], question=asked))
+        late()
         raises(mesoforge.UsageError, "no question", lambda: mesoforge.Model("vqa/model.safetensors", session=session))
         raises(mesoforge.UsageError, "results-dir=FOLDER", lambda: mesoforge.train("classify", "set.h5", session=session))
         exact = mesoforge.estimate("own-regress/model.safetensors", session=session)

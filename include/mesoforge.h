@@ -183,14 +183,15 @@ typedef struct mesoforge_model mesoforge_model;
  */
 int mesoforge_model_load(mesoforge_session *session, const char *path, const char *options, mesoforge_model **model);
 
-/** Facts of a model as an object. It has the "verb" that asks it, the "bytes" of its arrays on this rank, and the place
- * of its parts ("map"). A sample has the "shape" [nz, ny, nx, channels], and "outputs" are names. The text stays until
- * the model is freed. */
+/** Facts of a model as an object. It has the "verb" that asks it, and the "bytes" of its arrays on this rank. Its "map"
+ * has the place of each part; the part "" is the whole. A sample has the "shape" [nz, ny, nx, channels], and "outputs"
+ * are names. The text stays until the model is freed. */
 const char *mesoforge_model_json(const mesoforge_model *model);
 
 /**
  * Asks a model about inputs: fields by their names ("@image @volume"), and files. An array with one axis more than a
  * sample is a stack of samples, "@image[0]" and on. Options are those of the model's verb about inputs: "labels=0,255".
+ * Where one input is refused, the call is: there is no result.
  * The result has the verb's object and the array "probabilities" or "values", "f4" [sample][output]. Its numbers
  * have the bits of the verb. Collective.
  */

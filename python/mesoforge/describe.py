@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any, Iterator, Mapping, NamedTuple, overload
 
 from .session import Session, default
@@ -26,7 +27,11 @@ class Options(Mapping[str, Option]):
         self._options = {one.name: one for one in options}
 
     def __getitem__(self, name: str) -> Option:
-        return self._options[name.replace("-", "_")]
+        key = str(name).replace("-", "_")
+        if key not in self._options:
+            near = difflib.get_close_matches(key, self._options, 1)
+            raise KeyError(f"{self.verb} has no option {name!r}" + "".join(f"; try: {one!r}" for one in near))
+        return self._options[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._options)

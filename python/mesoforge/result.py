@@ -96,7 +96,10 @@ class Result:
         return {**self.__dict__, "_owner": None}
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
-        return self.arrays[name]
+        try:
+            return self.arrays[name]
+        except (KeyError, TypeError):
+            raise KeyError(f"no array {name!r}; there are: {', '.join(self.arrays)}") from None
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.arrays)

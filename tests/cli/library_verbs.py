@@ -547,6 +547,9 @@ def described():
     for one in said.values():  # the call knows each of them, and says so of a wrong value
         if one.choices:
             raises(mesoforge.UsageError, one.choices[0], lambda: mesoforge.match(image, **{one.name: one.choices[0] + "x"}))
+    raises(KeyError, "try: 'limit_to'", lambda: said["limt_to"])
+    raises(KeyError, "there are: phase, labels", lambda: mesoforge.read(image)[3])
+    raises(KeyError, "there are: phase, labels", lambda: mesoforge.read(image)[1:3])
     raises(mesoforge.UsageError, "no verb 'mach'", lambda: mesoforge.options("mach"))
     raises(mesoforge.UsageError, "of the program alone", lambda: mesoforge.options("launch"))
     raises(mesoforge.UsageError, "which verb", lambda: mesoforge.options("train"))

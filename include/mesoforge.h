@@ -5,8 +5,8 @@
  *
  * Functions that return int return MESOFORGE_OK or a code, and mesoforge_last_error() has the sentence. The library
  * never prints, exits, forks or takes signals. One call runs at a time in a process: calls of other sessions wait. A
- * session that is in a call refuses a second one, also from a callback. After a fork the child opens a session of its
- * own. */
+ * session that is in a call refuses a second one, also from a callback. Callbacks return: no exception of C++ and no
+ * longjmp() leaves them. After a fork the child opens a session of its own. */
 #ifndef MESOFORGE_H
 #define MESOFORGE_H
 

@@ -30,6 +30,7 @@
 #include "io/vtk.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
+#include "src/base/guest.h"
 #include "src/base/room.h"
 #include "src/base/text.h"
 #include "src/base/utf8.h"
@@ -71,6 +72,14 @@ static int refuse_folder(const char *path)
     return mf_fail(MF_INPUT, "'%s' is a folder; give files (a stack of images: one TIFF)", path);
 }
 
+/* In a library '@' begins the name of a field, too. */
+static int refuse_missing(const char *path)
+{
+    if (errno == ENOENT && *path == '@' && mf_is_guest())
+        return mf_fail(MF_INPUT, "cannot open '%s': the session has no such field, and there is no such file", path);
+    return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
+}
+
 static int look(struct mf_array *a)
 {
     struct stat info;
@@ -79,7 +88,7 @@ static int look(struct mf_array *a)
     if (mf_lent_open(a)) return MF_OK;
     if (a->lent) return mf_fail(MF_INPUT, "'%s' is a target, but an image or a volume is needed", a->path);
     if (mf_fault("io.open")) return mf_fail(MF_INPUT, "cannot open '%s': injected fault", a->path);
-    if (stat(a->path, &info) != 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
+    if (stat(a->path, &info) != 0) return refuse_missing(a->path);
     if (S_ISDIR(info.st_mode)) return refuse_folder(a->path);
     if (!S_ISREG(info.st_mode)) return mf_fail(MF_INPUT, "'%s' is not a plain file", a->path);
     if (info.st_size == 0) return mf_fail(MF_INPUT, "'%s' is empty", a->path);

@@ -123,7 +123,8 @@ class Properties(_Tabled):
         for name, value in self.moduli.items():
             least = {"reuss": bounds["reuss"][name], "hashin_shtrikman -": lower.get(name)}
             most = {"hashin_shtrikman +": upper.get(name), "voigt": bounds["voigt"][name]}
-            yield {"modulus": name, "value": value, **least, **most}
+            bounded = name != "poisson"  # whose values there are of the bounds of the others, and bound nothing
+            yield {"modulus": name, "value": value, **(least if bounded else {}), **(most if bounded else {})}
 
     def _of_several(self) -> Iterator[dict[str, Any]]:
         for one in self.files:

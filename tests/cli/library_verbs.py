@@ -228,6 +228,8 @@ def found():
     stiff = mesoforge.properties(one, young=[1, 10], poisson=0.3)
     check(np.allclose(stiff.stiffness, stiff.stiffness.T) and 1 < stiff.moduli["young"] < 10, repr(stiff))
     check(stiff.table().column("modulus") == list(stiff.moduli) and "voigt" in stiff.bounds, repr(stiff))
+    check(all(row["modulus"] == "poisson" or row["reuss"] < row["value"] < row["voigt"] for row in stiff.table())
+          and len(stiff.table()[1]) == 2, f"bounds {stiff}")
     mesoforge.properties(one, conductivity=[1, 2], axes="x", fields="f.vtkhdf")
     check(os.path.getsize("f.vtkhdf") > 20**3, "fields are in no file")
     raises(mesoforge.UsageError, "has no stiffness", lambda: said.stiffness)

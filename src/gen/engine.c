@@ -7,6 +7,7 @@
 
 #include "src/base/bounds.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/gen/turn.h"
 #include "src/model/kept_type.h"
 #include "src/model/language_files.h"
@@ -176,6 +177,24 @@ void mf_engine_close(struct mf_engine *e)
 const struct mf_language *mf_engine_says(const struct mf_engine *e) { return &e->model; }
 
 size_t mf_engine_context(const struct mf_engine *e) { return e->context; }
+
+struct mf_json *mf_engine_map(const struct mf_engine *e)
+{
+    const struct mf_device_map *placed = &e->cut.placement;
+    const struct mf_gen_ways *ways = &e->cut.ways;
+    struct mf_json *map = mf_json_object();
+
+    for (size_t i = 0; i < placed->parts; ++i) {
+        const int on_cores = ways->has_cores && placed->device[i] == ways->cores;
+        char *rank = mf_format("rank:%zu", placed->device[i] * ways->tensor.ranks);
+
+        mf_json_text(map, e->cut.parts.part[i].name,
+                     ways->stages > 1 ? rank : (on_cores ? "cpu" : e->queue->backend->name));
+        free(rank);
+    }
+    if (placed->parts == 0) mf_json_text(map, "", e->queue->backend->name);
+    return map;
+}
 
 /* -- requests -- */
 

@@ -13,6 +13,7 @@
 
 #include "kernels/backend.h"
 #include "mpi/comm.h"
+#include "src/base/json.h"
 #include "src/model/language.h"
 
 struct mf_engine;
@@ -66,6 +67,10 @@ void mf_engine_close(struct mf_engine *engine);
 
 const struct mf_language *mf_engine_says(const struct mf_engine *engine);
 size_t mf_engine_context(const struct mf_engine *engine);
+
+/** The place of each part by its name: a backend, or "rank:1" of a pipeline. A model that is not cut is the part "".
+ * The caller frees. Local. */
+struct mf_json *mf_engine_map(const struct mf_engine *engine);
 
 /** Takes a request: 1. 0: there is no room now. Refuses with MF_USAGE (negative) one that never fits, is empty, or has
  * tokens that the model does not know. */

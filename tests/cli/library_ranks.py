@@ -150,6 +150,9 @@ def models(alone, session):
     said = [mesoforge.Model(language, session=one, context=16, zero=zero).generate((), tokens=[5, 7, 9])
             for one, zero in ((alone, 0), (session, 3))]
     check(said[0].figures["results"][0]["tokens"] == said[1].figures["results"][0]["tokens"], "ranks say other tokens")
+    if COMM.size == 3:
+        with mesoforge.Model(language, session=session, context=16, map="layers.0=rank:1,layers.1=rank:2,*=rank:0") as cut:
+            check(set(cut.map.values()) == {"rank:0", "rank:1", "rank:2"} and cut.map["layers.1"] == "rank:2", f"map {cut.map}")
     left = mesoforge.Model(path, session=session, pp=COMM.size)  # ends with the session
     if COMM.size > 1:
         first, second = (mesoforge.Model(path, session=session) for _ in range(2))

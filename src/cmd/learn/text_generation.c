@@ -510,12 +510,10 @@ static void facts(const void *model, struct mf_json *to)
 {
     const struct job *job = model;
     const struct mf_language *m = mf_engine_says(job->engine);
-    struct mf_json *map = mf_json_object();
 
-    mf_json_text(map, "", job->session->backend->name); /* all of it */
     MF_JSON(to, "family", mf_language_name(m->family), "vocabulary", m->vocabulary, "context",
             mf_engine_context(job->engine), "requests", job->work.requests, "type", mf_type_name(m->weights), "map",
-            map);
+            mf_engine_map(job->engine));
 }
 
 /* The question has prompts and answers of its own. */

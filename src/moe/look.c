@@ -253,9 +253,10 @@ int mf_survey_make(struct mf_trainer *t, const struct mf_groups *groups, enum mf
     uint32_t *id;
     int rc;
 
-    MF_TRY(mf_agree(t->comm, MF_ROOM(id, count + 1, "the numbers of %zu samples", count)));
-    rc = open_survey(t, groups->count, s);
-    for (size_t i = 0; i < count; ++i) id[i] = t->set->id[split][i * all / count];
+    *s = (struct mf_survey){0};
+    rc = mf_agree(t->comm, MF_ROOM(id, count + 1, "the numbers of %zu samples", count));
+    if (rc == MF_OK) rc = open_survey(t, groups->count, s);
+    for (size_t i = 0; rc == MF_OK && i < count; ++i) id[i] = t->set->id[split][i * all / count];
     if (rc == MF_OK) rc = mf_look_at(t, count, id, count_rows, &surveyor);
     free(id);
     if (rc == MF_OK) finish(t, s);

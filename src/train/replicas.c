@@ -96,11 +96,13 @@ int mf_replicas_compare(struct mf_trainer *t)
     size_t n = 0;
     int rc;
 
-    MF_TRY(mf_agree(t->comm, MF_ROOM(facts, 2 * net->values * FACTS + 1, "the sums of %zu arrays", net->values)));
-    for (size_t v = 0; v < net->values; ++v)
+    rc = mf_agree(t->comm, MF_ROOM(facts, 2 * net->values * FACTS + 1, "the sums of %zu arrays", net->values));
+    for (size_t v = 0; rc == MF_OK && v < net->values; ++v)
         if (mf_value_is_weight(&net->value[v])) look(t, (int)v, facts + FACTS * n++);
-    join(t, n, facts, facts + net->values * FACTS);
-    rc = mf_agree(t->comm, judge(t, facts));
+    if (rc == MF_OK) {
+        join(t, n, facts, facts + net->values * FACTS);
+        rc = mf_agree(t->comm, judge(t, facts));
+    }
     free(facts);
     return rc;
 }

@@ -126,6 +126,11 @@ static void surveys(const struct bed *b, int classify)
         CHECK(counted == of[g]);
     }
     mf_survey_free(&s);
+    memset(&s, 1, sizeof s);
+    mf_fault_set("room:rank=0"); /* there is no memory on rank 0 */
+    CHECK(mf_survey_make(&t, &groups, MF_TRAIN, 1000, &s) == MF_MEMORY);
+    mf_fault_set(NULL);
+    mf_survey_free(&s);
     mf_trainer_close(&t);
 }
 

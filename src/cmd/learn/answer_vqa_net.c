@@ -369,7 +369,7 @@ int mf_answerer_open(const char *model, const struct mf_texts *questions, const 
     MF_TRY(mf_agree(s->comm, mf_task_load(&a->card, &a->task)));
     MF_TRY(mf_infer_check_kind(model, &a->task, &mf_learn_vqa));
     a->numbers = a->card.dims[0] * a->card.dims[1] * a->card.dims[2] * a->card.dims[3];
-    MF_TRY(make_set(a, questions));
+    MF_TRY(mf_agree(s->comm, make_set(a, questions)));
     MF_TRY(mf_agree(s->comm, take_questions(a, questions)));
     MF_TRY(mf_agree(s->comm, take_types(a, type)));
     a->scorer = (struct mf_scorer){.comm = s->comm,

@@ -89,9 +89,9 @@ int mf_vqa_objects(const struct mf_measure_job *job, float object[MF_VQA_OBJECTS
 /** Writes the words of question @p q in phrasing @p phrasing < MF_VQA_PHRASINGS into @p text. Local. */
 void mf_vqa_text(size_t q, size_t phrasing, char text[MF_VQA_TEXT]);
 
-/** The tokens of a vocabulary for WordPiece, a line each. It has four special tokens, single characters, and the whole
- * words of the phrasings that are trained. Letters and digits also continue words, so every word can be spelt. The
- * caller frees. Local. */
+/** *lines: the tokens of a vocabulary for WordPiece, a line each. It has four special tokens, single characters, and
+ * the whole words of the phrasings that are trained. Letters and digits also continue words, so every word can be
+ * spelt. The caller frees. Local; MF_MEMORY. */
 int mf_vqa_vocabulary(char **lines);
 
 /** A question of a sample: its number, and its phrasing. */

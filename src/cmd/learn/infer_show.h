@@ -31,7 +31,7 @@ struct mf_predictions {
     const struct mf_run_plan *plan;   /* NULL: none */
     const struct mf_peaks *peaks;     /* NULL: not asked for */
     struct mf_predicted *said;
-    size_t lines, room;
+    size_t lines;
 };
 
 /** The object of an answer in JSON. */

@@ -29,7 +29,6 @@ void mf_recon_few_threads(struct mf_session *session, const size_t dims[3], cons
     mf_recon_work_look(&work);
     session->home->threads = session->queue->threads =
         (int)mf_recon_threads(&work, (size_t)session->comm->size, (size_t)session->queue->threads);
-    return;
 }
 
 /* A run, and what of it is planned. */

@@ -120,6 +120,10 @@ ModulesHelp
 """
 
 
+LEADS = {"LD_LIBRARY_PATH": "libmesoforge.so.1", "PKG_CONFIG_PATH": "mesoforge.pc", "CMAKE_PREFIX_PATH": "include/mesoforge.h",
+         "PYTHONPATH": "mesoforge/__init__.py"}
+
+
 def modulefiles(prefix):
     folder = prefix / "share/modulefiles/mesoforge"
     check({f.name for f in folder.iterdir()} == {VERSION, f"{VERSION}.lua"}, f"modulefiles {list(folder.iterdir())}")
@@ -131,11 +135,15 @@ def modulefiles(prefix):
         for manuals in ("/there", "", None):  # one of ours alone would hide the system's
             said = shell("env", *(["-u", "MANPATH"] if manuals is None else [f"MANPATH={manuals}"]), "tclsh", script, folder / VERSION)
             check(f"PATH={prefix}/bin\n" in said and (f"MANPATH={prefix}/share/man\n" in said) == bool(manuals) and "conflict mesoforge" in said, said)
+        for name, file in LEADS.items():
+            path = re.search(rf"^{name}=(.*)$", said, re.M)
+            check(path and (pathlib.Path(path[1]) / file).is_file(), f"{name} does not lead to {file}: {said}")
     lua = next((l for l in ("lua", "lua5.4", "lua5.3", "lua5.1", "texlua") if shutil.which(l)), None)
     if lua:
         stand_ins = "".join(f"function {f}(...) print('{f}', ...) end " for f in ("whatis", "help", "conflict", "depends_on", "prepend_path"))
         said = shell(lua, "-e", stand_ins + "function pathJoin(a, b) return a .. '/' .. b end", folder / f"{VERSION}.lua")
         check(f"PATH\t{prefix}/bin" in said, said)
+    check(all(f'"{name}"' in texts[1] for name in LEADS), f"{texts[1]} has not all of {list(LEADS)}")
 
 
 def installed(folder):

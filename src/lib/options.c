@@ -50,7 +50,7 @@ static int take_word(const char **text, char **to)
             *(*to)++ = **text;
     }
     *(*to)++ = '\0';
-    return quote ? mf_fail(MF_USAGE, "a quote (%c) of the options has no end", quote) : MF_OK;
+    return quote ? mf_fail(MF_USAGE, "a quote (%c) has no end", quote) : MF_OK;
 }
 
 /* A list goes on where its key comes again: "--key=1,2" of numbers, "--key word word" of words. */

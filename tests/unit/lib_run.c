@@ -53,6 +53,7 @@ static void verbs_print(void)
     refuses(&h, "compare", "@image @image", "limt-to=3", MESOFORGE_USAGE, "--limit_to");
     refuses(&h, "compare", "@image --device=cpu", NULL, MESOFORGE_USAGE, "is no input");
     refuses(&h, "compare", "@image @other", NULL, MESOFORGE_INPUT, "'@other': the session has no such field");
+    refuses(&h, "compare", "@image '@image", NULL, MESOFORGE_USAGE, "a quote (') has no end");
     refuses(&h, "compare", "@image @image", "threads=2", MESOFORGE_USAGE, "another session");
     refuses(&h, "characterize", "@image @image", NULL, MESOFORGE_USAGE, "measures one field");
     refuses(&h, "characterize", "@image", "output=x.h5", MESOFORGE_USAGE, "gets arrays");

@@ -69,8 +69,7 @@ static char *facts_of(const mesoforge_session *s, const mesoforge_model *m, stru
     struct mf_json *facts = mf_json_object();
     char *text;
 
-    MF_JSON(facts, "model", (const char *)m->path, "verb", m->verb.name, "bytes", bytes, "ranks",
-            s->comm.size);
+    MF_JSON(facts, "model", (const char *)m->path, "verb", m->verb.name, "bytes", bytes, "ranks", s->comm.size);
     m->kind->facts(m->own, facts);
     text = mf_json_string(facts);
     mf_json_free(facts);

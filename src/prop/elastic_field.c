@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/pulse.h"
 
 /* -- the problem -- */
 
@@ -110,8 +111,10 @@ static int read_codes(const struct mf_elastic_field *f, const struct mf_micro *m
 static void clear(const struct mf_elastic_field *f)
 {
     for (size_t i = 0; i < 10; ++i)
-        if (f->memory[i])
-            memset(f->memory[i], 0, (f->count ? f->count + (i < 7 ? 2 : 0) : 0) * f->plane * sizeof **f->memory);
+        for (size_t z = 0; f->memory[i] && f->count && z < f->count + (i < 7 ? 2 : 0); ++z) {
+            mf_pulse_tell("stiffness");
+            memset(f->memory[i] + z * f->plane, 0, f->plane * sizeof **f->memory);
+        }
 }
 
 int mf_elastic_open(const struct mf_comm *comm, struct mf_queue *queue, struct mf_arena *arena,
@@ -176,6 +179,7 @@ static void transform(const struct mf_elastic_field *f, int way)
     for (size_t i = 0; i < f->count; ++i) {
         float *z = f->z + i * f->plane;
 
+        mf_pulse_tell("stiffness");
         if (way == MF_FFT_FORWARD) memcpy(z, f->r + i * f->plane, f->plane * sizeof *z);
         mf_fft_plane(f->fft, way, z);
     }
@@ -205,6 +209,7 @@ static void respond(const struct mf_elastic_field *f, struct mf_span span, const
         float *slice = f->work + (size_t)t * f->each;
 
         for (size_t s = own.first; s < own.first + own.count; ++s) {
+            mf_pulse_tell("stiffness");
             get_slice(from, s, slice);
             mf_fft_lines(f->fft, MF_FFT_FORWARD, slice);
             mf_elastic_respond(&f->grid, &f->waves, span.first + s, f->ratio, (float)(1 / f->voxels), slice);

@@ -11,7 +11,6 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/cmd/log_view.h"
-#include "src/cmd/micrograph.h"
 #include "src/cmd/recon/join.h"
 #include "src/cmd/recon/recon_plan.h"
 #include "src/desc/characterize.h"
@@ -577,8 +576,8 @@ int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const
 {
     struct job job = {.session = session, .o = o};
     const struct mf_outcome_by by = {&job, solve, measure};
-    char *base = mf_stem(file);
-    int rc = base ? MF_OK : mf_fail(MF_MEMORY, "no memory for a name");
+    char *base = MF_MUST(mf_stem(file), "a name");
+    int rc;
 
     job.out = (struct mf_outcome){.comm = session->comm,
                                   .arena = session->arena,
@@ -588,7 +587,7 @@ int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const
                                   .asked = o->match.max_iter,
                                   .usual = o->run.usual_iter ? o->run.usual_iter : mf_match_defaults().max_iter,
                                   .by_recipe = o->run.recipe != NULL};
-    rc = mf_agree(session->comm, rc == MF_OK ? prepare(&job, volume) : rc);
+    rc = mf_agree(session->comm, prepare(&job, volume));
     job.asked_batch = job.out.solve.objective.batch;
     if (rc == MF_OK) rc = with_fixed(&job, base);
     if (job.unfit && mf_device_may_leave(session)) {
